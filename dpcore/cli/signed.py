@@ -48,6 +48,10 @@ def release_signed(plan_path: Path, data_path: Path, key_path: Path | None, agai
     content = data_path.read_bytes()
     signed.check(content, key)
     plan = signed.plan()
+    before, told = len(known.releases) - made, signed.earlier.number if signed.earlier else 0
+    if before > told:
+        name = ledger_path(data_path).name
+        click.echo(f"Warning: the plan was signed with {told} earlier releases, {name} has {before}", err=True)
     if again and made >= signed.releases:
         click.echo(f"Warning: {signed.releases} planned releases were signed, this is number {made + 1}", err=True)
     entry = LedgerEntry.of(plan, signed.fingerprint, signed.records_per_person)

@@ -16,6 +16,7 @@ import secrets
 from typing import Any
 
 from .._version import __version__
+from ..core.privacy import Budget
 from ..core.validation import check_real, integer, shown
 from ..data import Category, Declared, Format, UploadedRecords, read_table
 from . import api
@@ -49,13 +50,29 @@ def keyed_digest(content: bytes, key: str) -> str:
 
 
 @dc.dataclass(frozen=True)
+class EarlierReleases:
+    """Releases from the file that a ledger counts, and their total for one person; None where no guarantee is left."""
+
+    number: int
+    total: Budget | None
+
+    @classmethod
+    def read(cls, document: dict[str, Any]) -> EarlierReleases:
+        """Those that `dataclasses.asdict` wrote; TypeError or ValueError for anything else."""
+        found = cls(**document)
+        total = None if found.total is None else Budget(**found.total)  # type: ignore[arg-type]
+        return cls(integer("number", found.number, at_least=0), total)
+
+
+@dc.dataclass(frozen=True)
 class SignedPlan:
     """Plan of one release from an uploaded file, as it is signed.
 
     arguments: of `dpcore.calibrate`. calibrated: what that finds (lam, scale, steps, epsilon and delta spent), so that
     another version that would find something else is noticed. seed: of the random order of all complete rows, of which
     the first n are learned from; the noise has none. file, label, form, declared: as in `UploadedRecords`. digest: of
-    the file. releases: planned. records_per_person: at most. version: that calibrated.
+    the file. releases: planned. unit: what one row is, such as "person". records_per_person: rows of one unit, at most.
+    earlier: releases from the file before, None where no ledger was shown. version: that calibrated.
     """
 
     arguments: dict[str, Any]
@@ -67,7 +84,9 @@ class SignedPlan:
     declared: Declared
     digest: str
     releases: int
+    unit: str
     records_per_person: int
+    earlier: EarlierReleases | None
     version: str
 
     @classmethod
@@ -80,7 +99,9 @@ class SignedPlan:
         digest: str,
         *,
         releases: int,
+        unit: str,
         records_per_person: int,
+        earlier: EarlierReleases | None = None,
     ) -> SignedPlan:
         """Plan of a problem on these records; ValueError if its n or p are not those of the file.
 
@@ -105,7 +126,7 @@ class SignedPlan:
         arguments |= {"radius": spec.radius, "theta_norm": spec.theta_norm, **mechanism.knobs}
         found = _calibrated(api.calibrate(**arguments))
         read = (records.file, records.label, records.form, records.declared)
-        planned = (releases, records_per_person)
+        planned = (releases, unit, records_per_person, earlier)
         return cls(arguments, found, problem.seed, *read, digest, *planned, __version__)
 
     @classmethod
@@ -128,7 +149,9 @@ class SignedPlan:
             given["declared"] = Declared(**declared)
             for name, least in (("seed", 0), ("releases", 1), ("records_per_person", 1)):
                 given[name] = integer(name, given[name], at_least=least)
-            for name in ("file", "label", "digest", "version"):
+            if given["earlier"] is not None:
+                given["earlier"] = EarlierReleases.read(given["earlier"])
+            for name in ("file", "label", "digest", "unit", "version"):
                 if not isinstance(given[name], str):
                     raise ValueError(f"{name} must be a text, got {shown(given[name])}")
             return cls(**given)

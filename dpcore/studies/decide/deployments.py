@@ -6,6 +6,7 @@ are not directly comparable: units differ, and budgets that renew add up over ti
 """
 
 import dataclasses as dc
+import math
 from typing import Any, Literal
 
 from ...accounting.zcdp import zcdp_epsilon
@@ -36,6 +37,11 @@ class Deployment:
     source: str
     address: str
 
+    @property
+    def comparable(self) -> bool:
+        """Whether a curator released once: a budget that renews adds up."""
+        return self.model == "central" and not self.renews
+
 
 def _deployment(row: dict[str, Any]) -> Deployment:
     """Read a row; `rho`-zCDP without an epsilon is converted here."""
@@ -45,3 +51,13 @@ def _deployment(row: dict[str, Any]) -> Deployment:
 
 
 DEPLOYMENTS = tuple(map(_deployment, facts_beside(__file__, "deployments.csv")))
+
+
+def nearest_deployments(epsilon: float, most: int = 3) -> tuple[Deployment, ...]:
+    """Comparable deployments whose epsilon has the smallest ratio to this one, nearest first.
+
+    >>> [each.epsilon for each in nearest_deployments(1.0)]
+    [0.45, 2.47, 9.98]
+    """
+    found = [each for each in DEPLOYMENTS if each.comparable]
+    return tuple(sorted(found, key=lambda each: abs(math.log(each.epsilon / epsilon)))[:most])

@@ -1,219 +1,395 @@
-"""Content of a briefing: one frozen record of plain numbers, checked once, from which page and download are made."""
+"""What is signed: one record from which the page and its JSON are made, so that both say the same."""
 
 import dataclasses as dc
+import hashlib
 import json
-from collections.abc import Sequence
+import math
+import re
+from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from dpcore.audit.attack_success import AttackSuccess
+from dpcore import __version__
+from dpcore.accounting.attack_limits import attack_cap
 from dpcore.core.privacy import Budget
-from dpcore.core.validation import check_real, integer, positive, shown
-from dpcore.data import Source
-from dpcore.mechanisms import mechanism_class
-from dpcore.mechanisms.signed import ALGORITHM, SignedPlan
-from pages.decide.briefing.words import learned
-from pages.ui.html import listed
+from dpcore.data import Source, held, write_dictionary
+from dpcore.data.tables import threshold_in
+from dpcore.mechanisms.plan import Plan
+from dpcore.mechanisms.signed import ALGORITHM, EarlierReleases, SignedPlan
+from dpcore.studies.decide.deployments import Deployment, nearest_deployments
+from dpcore.studies.decide.release_ledger import LedgerEntry, ReleaseLedger
+from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
+from pages.decide.upload.upload import Upload
+from pages.ui.html import listed, readable
+from pages.ui.numbers import points, rounded
 
-# On every briefing: what epsilon does not include.
+# Times in 100 that an attacker may be right for protection that is called strong, or moderate.
+STRONG, MODERATE = 60, 75
 UNCOUNTED = (
     "Every further release, every new seed for a nicer result and every setting chosen by looking at results of these "
     "records cost privacy that this ε does not include."
 )
-_CONFIDENCE = 0.95  # of all intervals
-_NAMED = 3  # columns on a line of the page to sign
-_POINT_ERROR = 1e-6  # points
-# What fits on a printed page at a readable size.
-_LONGEST_NAME, _LONGEST_SENTENCE, _MOST_WARNINGS, _LONGEST_LINK = 140, 260, 3, 1_500
+# What fits on the page, in letters.
+_NAME, _COLUMNS, _LINK = 40, 520, 300
+_LOOKED = 3  # columns that are named
+_DIGITS = 16  # of a digest
 
 
-@dc.dataclass(frozen=True)
-class Interval:
-    """Answer with its interval; None where it, or an end, is beyond what was tried.
-
-    reason: why the value is None. at_first: it is the smallest that was tried, so that a smaller one may do.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    reason: str = ""
-    at_first: bool = False
-
-    def __post_init__(self) -> None:
-        ends = [value for value in (self.low, self.value, self.high) if value is not None]
-        known = [check_real("answers", value, "> 0", lambda v: v > 0) for value in ends]
-        if known != sorted(known):
-            raise ValueError(f"answers must be in order (low, value, high), got {known}")
-        if self.value is None:
-            _sentence("reason", self.reason)
-
-
-@dc.dataclass(frozen=True)
-class Guarantee:
-    """Privacy guaranteed and privacy spent, for one record replaced by another."""
-
-    epsilon: float
-    delta: float
-    spent_epsilon: float
-    spent_delta: float
-
-    def __post_init__(self) -> None:
-        for name, most in (("epsilon", self.epsilon), ("spent_epsilon", self.spent_epsilon)):
-            positive(name, most)
-        for name, most in (("delta", self.delta), ("spent_delta", self.spent_delta)):
-            check_real(name, most, "at least 0 and below 1", lambda v: 0.0 <= v < 1.0)
-        if self.spent_epsilon > self.epsilon * (1 + 1e-9) or self.spent_delta > self.delta * (1 + 1e-9):
-            raise ValueError(
-                f"spent must be at most what is guaranteed, got ({self.spent_epsilon}, {self.spent_delta}) "
-                f"of ({self.epsilon}, {self.delta})"
-            )
-
-
-@dc.dataclass(frozen=True)
-class Signing:
-    """Facts of what is signed.
-
-    loss_low, loss_high: interval of the accuracy loss at the guarantee's epsilon, points. records: of one person, at
-    most. releases: planned. total: privacy spent by all of them on one person, None where no accounting has a number.
-    looks: answers from the records of a file that its session has seen. plan: of the release, None where there is none
-    to sign, for the `reason`.
-    """
-
-    loss_low: float
-    loss_high: float
-    records: int
-    releases: int
-    total: Budget | None
-    looks: int
-    plan: SignedPlan | None
-    reason: str = ""
-
-    def __post_init__(self) -> None:
-        integer("records", self.records, at_least=1)
-        integer("releases", self.releases, at_least=1)
-        integer("looks", self.looks, at_least=0)
-        if self.plan is None:
-            _sentence("reason", self.reason)
-        elif self.reason:
-            raise ValueError(f"reason must be empty where there is a plan to sign, got {shown(self.reason)}")
-
-
-@dc.dataclass(frozen=True)
+@dc.dataclass(frozen=True, eq=False)
 class Briefing:
-    """A decision and its basis.
+    """A release to sign.
 
-    source: words for records and outcomes. mechanism: its label. n: records of which the numbers tell. at_most:
-    acceptable accuracy loss, points. budget: the smallest epsilon that keeps to it. reference, score, floor: accuracy,
-    a share, of the best model without privacy, of releases at guarantee.epsilon by the smoothed curve, and of the
-    larger class. signing: what is signed. link: restores the state. version, seed: to compute everything again.
-    warnings: sentences; UNCOUNTED is always among them.
-
-    Raises ValueError for numbers that contradict one another, or texts that do not fit on the page.
+    answer: its epsilon and what it loses. plan: of the release, None where there is none to sign, for the `reason`.
+    releases: planned. ledger: of earlier releases, None where none was shown. looks: answers from the records that
+    their session has seen. link: restores the page.
     """
 
+    answer: SmallestEpsilon
     source: Source
-    mechanism: str
-    n: int
-    guarantee: Guarantee
-    at_most: float
-    reference: float
-    score: float
-    floor: float
-    budget: Interval
-    attack_success: AttackSuccess
-    signing: Signing
+    plan: SignedPlan | None
+    reason: str
+    releases: int
+    unit: str
+    ledger: ReleaseLedger | None
+    looks: int
     link: str
-    version: str
-    seed: int
-    warnings: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        _sentence("link", self.link, _LONGEST_LINK)
-        for name in ("mechanism", "version"):
-            _sentence(name, getattr(self, name), _LONGEST_NAME)
-        integer("n", self.n, at_least=2)
-        integer("seed", self.seed, at_least=0)
-        check_real("at_most", self.at_most, "a number of points > 0", lambda v: v > 0)
-        for name in ("reference", "score", "floor"):
-            check_real(name, getattr(self, name), "at most 1", lambda v: v <= 1.0)
-        object.__setattr__(self, "warnings", (UNCOUNTED, *(w for w in self.warnings if w != UNCOUNTED)))
-        _sentences("warnings", self.warnings)
-        self._check_agreement()
+    @classmethod
+    def of(
+        cls, answer: SmallestEpsilon, source: Source, upload: Upload | None, releases: int, looks: int, link: str
+    ) -> "Briefing":
+        """The briefing on an answer that is useful; upload: None for a data set of the dashboard."""
+        if upload is None:
+            reason = "the records are a data set of this dashboard, without a file to release from"
+            return cls(answer, source, None, reason, releases, source.record, None, looks, link)
+        if upload.records != answer.records:
+            raise ValueError(f"records must be those of the answer, {answer.records}, got {upload.records}")
+        setting, ledger = answer.curve.setting, upload.ledger
+        earlier = None if ledger is None else EarlierReleases(len(ledger.releases), ledger.total())
+        plan, reason = None, ""
+        try:
+            plan = SignedPlan.of(
+                setting.problem,
+                setting.cell(0).mechanism,
+                answer.epsilon,
+                held(source.key),
+                upload.digest,
+                releases=releases,
+                unit=upload.unit,
+                records_per_person=upload.records,
+                earlier=earlier,
+            )
+        except ValueError as refusal:
+            reason = readable(str(refusal))
+        return cls(answer, source, plan, reason, releases, upload.unit, ledger, looks, link)
 
-    def _check_agreement(self) -> None:
-        """Numbers that say the same thing in two places must say the same."""
-        found, signing, stated = self.attack_success, self.signing, self.guarantee
-        ordered = [0.0, found.certified, found.limit, found.cap, 1.0]
-        if ordered != sorted(ordered):
-            raise ValueError(
-                f"attack_success needs certified <= limit <= cap, got {found.certified}, {found.limit} and {found.cap}"
-            )
-        if not signing.loss_low - _POINT_ERROR <= self.lost <= signing.loss_high + _POINT_ERROR:
-            raise ValueError(
-                f"the loss signed must be within its interval, got {self.lost} and {signing.loss_low} to "
-                f"{signing.loss_high}"
-            )
-        spent = Budget(stated.spent_epsilon, stated.spent_delta)
-        if signing.releases == signing.records == 1 and signing.total != spent:
-            raise ValueError(f"total must be what one release spends, {spent}, got {signing.total}")
-        if signing.plan is None:
-            return
-        given, calibrated = signing.plan.arguments, signing.plan.calibrated
-        spending = (calibrated["epsilon"], calibrated["delta"])
-        planned = (signing.plan.releases, signing.plan.records_per_person)
-        signed = (mechanism_class(given["key"]).label, given["epsilon"], given["delta"], *spending, *planned)
-        stated_costs = (stated.epsilon, stated.delta, stated.spent_epsilon, stated.spent_delta)
-        told = (self.mechanism, *stated_costs, signing.releases, signing.records)
-        if signed != told or self.rows < self.n:
-            raise ValueError(f"the plan signed must be the briefing's, {(self.n, *told)}, got {(self.rows, *signed)}")
+    @cached_property
+    def released(self) -> Plan:
+        """Plan of one release: of all complete rows, or of those of the answer where there is nothing to sign."""
+        return self.plan.plan() if self.plan else self.answer.plan
+
+    @cached_property
+    def total(self) -> Budget | None:
+        """Privacy spent on one person by all releases, earlier ones included; None where no guarantee is left."""
+        return ReleaseLedger("", (*self._earlier, *[self._entry] * self.releases)).total()
+
+    @cached_property
+    def odds(self) -> int:
+        """How many times in 100 an attacker at 50:50 is right about one person after all releases, at most."""
+        before = ReleaseLedger("", self._earlier).total()
+        known = (attack_cap(before) if before else 1.0) if self._earlier else 0.5
+        # Views of two data sets agree in all releases at least as often as in each of two parts by itself.
+        limit = 1.0 - 2.0 * (1.0 - self.answer.spent(self.releases).limit) * (1.0 - known)
+        return math.ceil(100.0 * min(limit, attack_cap(self.total) if self.total else 1.0) - 1e-9)
 
     @property
-    def rows(self) -> int:
-        """Records that are learned from: those of the plan to sign, or n."""
-        return self.signing.plan.arguments["n"] if self.signing.plan else self.n
+    def _entry(self) -> LedgerEntry:
+        return LedgerEntry.of(self.released, "", self.answer.records)
 
     @property
-    def lost(self) -> float:
-        """Accuracy loss at the guarantee's epsilon, in percentage points."""
-        return 100.0 * (self.reference - self.score)
+    def _earlier(self) -> tuple[LedgerEntry, ...]:
+        """Earlier releases; a person may have as many records there as here."""
+        most = self.answer.records
+        found = self.ledger.releases if self.ledger else ()
+        return tuple(dc.replace(each, records_per_person=max(each.records_per_person, most)) for each in found)
+
+    @property
+    def name(self) -> str:
+        """Of all its files, without an ending: file, epsilon and fingerprint."""
+        file, mark = (self.plan.file, self.plan.fingerprint[:9]) if self.plan else (self.source.key, "specimen")
+        stem = re.sub(r"[^\w.-]+", "_", Path(file).stem)[:_NAME]
+        return f"{stem}_eps{self.answer.epsilon:g}_{mark.replace('-', '')}"
+
+    @property
+    def title(self) -> str:
+        return "A private release, to be signed before it is made" if self.plan else "A private release (specimen)"
+
+    @property
+    def nothing_to_sign(self) -> str:
+        """Reason for which no release can be signed; "" where one can."""
+        return "" if self.plan else f"Nothing to sign: {self.reason}."
+
+    @property
+    def strength(self) -> str:
+        """Whether this epsilon is strong, in one word."""
+        found = 101 if self._too_large else self.odds
+        strong = "Strong" if found <= STRONG else "Moderate" if found <= MODERATE else "Weak"
+        return f"{strong} protection"
+
+    @property
+    def why(self) -> str:
+        """The reason for `strength`, and its rule."""
+        what = "row and not a substitute was" if self.answer.records == 1 else "rows and not substitutes were"
+        if self.total is None:
+            return "No guarantee is left after all releases counted here."
+        if self._too_large:
+            return "Even publishing one row, drawn at random, would keep to what all releases counted here promise."
+        return (
+            f"Over all releases counted here, an attacker who suspects, 50:50, that one {self._unit}’s {what} used is "
+            f"right at most {self.odds} times in 100; a coin is right 50 times. Up to {STRONG} times is called strong "
+            f"here, up to {MODERATE} moderate, and more weak."
+        )
+
+    @property
+    def neighbours(self) -> tuple[Deployment, ...]:
+        """Published releases with the nearest epsilon."""
+        return nearest_deployments((self.total or self.released.spent).epsilon)
+
+    @property
+    def told_total(self) -> str:
+        """What all releases cost together."""
+        if self.total is None:
+            return "In total no guarantee is left."
+        large = f" This δ is too large: it should be well below one in {self.released.spec.n:,}." * self._too_large
+        return f"In total: {_told(self.total)} for one {self._unit}.{large}"
+
+    @property
+    def _too_large(self) -> bool:
+        """Whether publishing a row drawn at random would keep to the total."""
+        return self.total is None or self.total.delta * self.released.spec.n >= 1.0
+
+    @property
+    def _unit(self) -> str:
+        return _cut(self.unit)
+
+    @property
+    def question(self) -> str:
+        """What the model answers."""
+        if self.plan is None:
+            return self.source.label
+        return f"Predict {_cut(self.plan.label)} {'= ' * (self._positive[0] != '≥')}{self._positive}"
+
+    @property
+    def _positive(self) -> str:
+        assert self.plan is not None
+        threshold = threshold_in(positive := self.plan.declared.positive)
+        return _cut(positive) if threshold is None else f"≥ {threshold:,.12g}"
+
+    @property
+    def _columns(self) -> str:
+        """Columns with bounds and levels, or their number where they do not fit."""
+        if self.plan is None:
+            return f"{self.released.spec.p}. {_capital(self.source.scaling)}."
+        said = self.plan.declared
+        bounds = [f"{low:,.12g} to {high:,.12g}" for low, high in zip(said.low, said.high, strict=True)]
+        each = [f"{column} {ends.replace('-', '−')}" for column, ends in zip(said.columns, bounds, strict=True)]
+        each = [text.replace(" ", "\N{NO-BREAK SPACE}") for text in each]
+        each += [f"{category.column}: {', '.join(category.levels)}" for category in said.categories]
+        if len(whole := "; ".join(each)) <= _COLUMNS:
+            return whole
+        levels = sum(len(category.levels) for category in said.categories)
+        dictionary = write_dictionary(self.plan.label, said).encode()
+        return (
+            f"{len(said.features):,}: {len(said.columns):,} of numbers, {len(said.categories):,} of categories with "
+            f"{levels:,} levels, as in the column dictionary with the SHA-256 "
+            f"{_digest(hashlib.sha256(dictionary).hexdigest())} …"
+        )
+
+    @property
+    def _rows(self) -> str:
+        n = self.released.spec.n
+        if self.plan is None:
+            return f"{self.source.drawn(n)}."
+        report, size = held(self.source.key).report, self.source.size or 0
+        left = f"{report.read:,} read, {f'{report.dropped:,}' if report.dropped else 'none'} left out"
+        return (
+            f"{left}, {n:,} learned from. To measure the loss, {report.read - report.dropped - size:,} were held out."
+        )
+
+    @property
+    def _delta(self) -> str:
+        delta, n = self.released.spent.delta, self.released.spec.n
+        if not delta:
+            return "No δ: this guarantee is pure."
+        return (
+            f"δ = {_one_in(delta)}. Publishing each row with probability δ would keep to it: on average "
+            f"{rounded(n * delta, 2)} of {n:,} rows."
+        )
+
+    @property
+    def _before(self) -> str:
+        if self.ledger is None:
+            return "Earlier releases are not counted: no ledger was shown."
+        number, total = len(self.ledger.releases), self.ledger.total()
+        if not number:
+            return "The ledger counts none before."
+        cost = f"in total {_told(total)}" if total else "after which no guarantee is left"
+        return f"The ledger counts {number:,} before, {cost}."
+
+    @property
+    def _seen(self) -> str:
+        looked = [*map(_cut, self.plan.declared.after_looking)] if self.plan else []
+        after = f" Bounds or levels set after looking at the file: {listed(looked, _LOOKED)}." if looked else ""
+        if not self.looks:
+            return "No look at a file is counted."
+        answers = f"{self.looks:,} answer{'s' * (self.looks > 1)} from this file on the page Decide."
+        return f"{answers}{after} What looking costs in privacy is unknown and not part of ε."
+
+    @property
+    def _loss(self) -> str:
+        usual, most = (points(max(0.0, lost)) for lost in (self.answer.usual_lost, self.answer.most_lost))
+        point = " A point is 0.01 of the AUC." if self.answer.curve.setting.metric == "auc" else ""
+        return (
+            f"Half of single releases lose less than {usual}, nine of ten less than {most}.{point} "
+            f"{' '.join(self.answer.remarks)} ε does not cover these numbers."
+        )
+
+    @property
+    def sections(self) -> dict[str, dict[str, str]]:
+        """Lines by their names, under headings."""
+        spec, mechanism = self.released.spec, self.released.mechanism
+        most = f"at most {self.answer.records:,} row{'s' * (self.answer.records > 1)}"
+        release = {
+            "Columns": self._columns,
+            "Rows": self._rows,
+            "Mechanism": f"{_capital(mechanism.label)}; Price of Privacy, version {__version__}.",
+        }
+        if self.plan is None:
+            release = {"Question": f"How many of 100 {self.source.things} are {self.source.outcome}?", **release}
+        else:
+            digest = f"{ALGORITHM} {_digest(self.plan.digest)} …"
+            release = {
+                "Label": f"{_cut(self.plan.label)}; {self._positive} counts as yes, everything else as no.",
+                **release,
+                "File": f"{self.plan.file}, {digest}",
+                "Plan": f"{self.plan.fingerprint}, as in the JSON file.",
+            }
+        return {
+            "The release": release,
+            "The guarantee": {
+                "Protected": f"One {self._unit}, with {most}.",
+                "Neighbours": f"Two files of {spec.n:,} rows that differ in one row, replaced by another.",
+                "One release": f"ε = {self.answer.epsilon:g} for one row; smaller is more private. {self._delta}",
+                "All releases": f"{self.releases:,} planned. {self._before} {self.told_total}",
+            },
+            "The cost": {"Loss of one release": self._loss, "Seen before": self._seen, "Not in ε": UNCOUNTED},
+        }
 
     def document(self) -> dict[str, Any]:
-        """Everything as JSON's own types: all that the page and the download say.
+        """Everything as JSON's own types: `deployment` in the registry's fields, empty where the holder fills them in.
 
-        `lost`, `learnable`, `lost_share`, `attack_success_of_100` and `guarantee.delta_records` (rows delta) are the
-        record's numbers in the units that sentences use; of the attack success, the certified one is rounded down and
-        the limits are rounded up. `release` is the plan that `python -m dpcore solve --plan` takes, None where there is
-        none to sign.
+        `release` is the plan that `python -m dpcore solve --plan` takes, None where there is none to sign. `page` is
+        what the page says.
         """
-        plain = dc.asdict(self) | {"confidence": _CONFIDENCE, "measure": "accuracy", "rows": self.rows}
-        plan = self.signing.plan
-        plain["release"] = plan.document() if plan else None
-        del plain["signing"]["plan"]
-        looked = listed(plan.declared.after_looking, _NAMED) if plan else ""
-        plain["signing"] |= {"algorithm": ALGORITHM, "fingerprint": plan.fingerprint if plan else None}
-        plain["signing"]["after_looking"] = looked
-        plain["guarantee"] |= {"delta_records": self.rows * self.guarantee.delta, "one_record": 1.0 / self.rows}
-        plain["source"] = {
-            name: getattr(self.source, name)
-            for name in ("key", "label", "record", "records", "things", "outcome", "size")
-        } | {"drawn": self.source.drawn(self.n)}
-        plain["guarantee"]["unit"] = f"one {self.source.record} replaced by another"
-        shares = zip(("certified", "limit", "cap"), self.attack_success.of_100, strict=True)
-        plain["attack_success_of_100"] = dict(shares)
-        return json.loads(json.dumps(plain | learned(self.score, self.reference, self.floor), allow_nan=False))
+        plan = self.plan
+        signing = {"algorithm": ALGORITHM, "fingerprint": plan.fingerprint if plan else None, "reason": self.reason}
+        page = {
+            "title": self.title,
+            "answer": self.answer.sentence(),
+            "strength": f"{self.strength}. {self.why}",
+            "neighbours": [dc.asdict(each) for each in self.neighbours],
+            **self.sections,
+            "link": self.link,
+        }
+        release = plan.document() if plan else None
+        slug = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+        whole = {"url_slug": slug, "deployment": self._deployment(), "signing": signing, "release": release}
+        return json.loads(json.dumps(whole | {"page": page}, allow_nan=False))
+
+    def _deployment(self) -> dict[str, Any]:
+        lines = {name: line for section in self.sections.values() for name, line in section.items()}
+        total, spec = self.total, self.released.spec
+        spent = {} if total is None else {"epsilon": total.epsilon} | ({"delta": total.delta} if total.delta else {})
+        return {
+            "basic": {
+                "name": self.question,
+                "data_curators": [{"data_curator_name": "", "data_curator_type": ""}],
+                "description": f"A linear model. {self.question}.",
+                "intended_use": "",
+                "data_product_type": "Machine learning model",
+                "data_product_region": "",
+                "publication_date": "",
+            },
+            "dp_variant": {
+                "variant_name": "Approximate DP" if total is None or total.delta else "Pure DP",
+                "data_domain": f"Tables of {spec.n:,} rows. Columns: {lines['Columns']}",
+                "unprotected_quantities": "The number of rows, and names, bounds and levels of the columns.",
+            },
+            "privacy_loss": {
+                "privacy_unit": self.unit,
+                "privacy_unit_details": f"{lines['Protected']} {lines['Neighbours']}",
+                **({"number_of_privacy_units": spec.n} if self.answer.records == 1 else {}),
+                "privacy_parameters": spent,
+                "privacy_parameters_details": f"{lines['One release']} {lines['All releases']}",
+            },
+            "deployment_model": {
+                "model_name": "Central",
+                "trust_assumptions": "The curator holds the records; nobody who receives the model is trusted.",
+                "release_type": "One release" if self.releases == 1 else "Many releases",
+                "release_type_details": lines["All releases"],
+                "data_source_type": "Static",
+                "access_type": "Non-interactive",
+            },
+            "implementation": {
+                "preprocessing_and_hyperparameter_tuning": f"{lines['Seen before']} {lines['Not in ε']}",
+                "mechanisms": lines["Mechanism"],
+                "composition": lines["All releases"],
+                "post_processing": "None.",
+                "justification": f"{self.strength}. {self.why}",
+                "utility": lines["Loss of one release"],
+                "additional_information": f"{self.answer.sentence()} {self.link}",
+            },
+            "administrative": {"status": "Draft", "registry_authors": [""], "tier": 3},
+        }
 
     def to_json(self) -> str:
         """`document` as indented text."""
         return json.dumps(self.document(), indent=2, ensure_ascii=False, allow_nan=False)
 
+    @property
+    def short_link(self) -> str:
+        """The link where it fits on the page."""
+        return self.link if len(self.link) <= _LINK else "The link to the page is in the JSON file."
 
-def _sentence(name: str, text: object, longest: int = _LONGEST_SENTENCE) -> None:
-    if not isinstance(text, str) or not text.strip() or len(text) > longest:
-        raise ValueError(f"{name} must be a text of 1 to {longest} letters, got {shown(text)}")
+
+def _cut(text: str) -> str:
+    """A text of a visitor's, as much as fits in a line."""
+    return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
 
 
-def _sentences(name: str, texts: Sequence[str]) -> None:
-    if len(texts) > _MOST_WARNINGS:
-        raise ValueError(f"{name} must be at most {_MOST_WARNINGS} sentences, got {shown(texts)}")
-    for text in texts:
-        _sentence(name, text)
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _digest(whole: str) -> str:
+    return "-".join(whole[k : k + 4] for k in range(0, _DIGITS, 4))
+
+
+def _told(cost: Budget) -> str:
+    """A cost to three digits, rounded up.
+
+    >>> _told(Budget(1.2341, 1e-6)), _told(Budget(0.1))
+    ('ε = 1.24 and δ = 1 in 1,000,000', 'ε = 0.1')
+    """
+    epsilon = Context(prec=3, rounding=ROUND_UP).create_decimal(repr(cost.epsilon))
+    return f"ε = {float(epsilon):,g}" + (f" and δ = {_one_in(cost.delta)}" if cost.delta else "")
+
+
+def _one_in(delta: float) -> str:
+    """A small probability to three digits, rounded up.
+
+    >>> _one_in(1e-6), _one_in(0.0512)
+    ('1 in 1,000,000', '1 in 19.5')
+    """
+    return f"1 in {Context(prec=3, rounding=ROUND_DOWN).divide(Decimal(1), Decimal(repr(delta))):,f}"
