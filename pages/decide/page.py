@@ -10,7 +10,9 @@ from pages.background.asking import ask, with_progress
 from pages.decide import background, takeaway, views, words
 from pages.decide.state import State
 from pages.decide.upload.form import ask_file, clipping_warning, note_looks
+from pages.decide.upload.session import drop_zone, held_file
 from pages.decide.upload.upload import Upload
+from pages.server.upload_lifetime import why_off
 from pages.ui import url_controls
 from pages.ui.chips import chips
 from pages.ui.details import behind, behind_nothing, cards
@@ -23,6 +25,7 @@ from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT = 330
 MAX_COLUMNS = 32
+PEOPLE = 1_000  # few enough that privacy has a price
 KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
 
@@ -74,16 +77,23 @@ def show(source: Source, upload: Upload | None, controls: Controls) -> None:
     )
 
 
+def use_file() -> None:
+    """Have the page show the file that has come."""
+    set_controls({"at_hand": OWN_FILE})
+
+
 page = Page("Which privacy budget can we sign?")
 with page.pickers:
     source, upload = pick_source_or_file("synthetic", "at_hand"), None
+    if source is not None and held_file() is None and not why_off():
+        drop_zone("Or drop a file of your own, with its column dictionary and ledger if you have them", use_file)
 if source is None:
-    upload = ask_file(lambda: set_controls({"at_hand": OWN_FILE}))
+    upload = ask_file(use_file)
     source = upload.source if upload else None
 drawn = source is not None and is_drawn(source)
 controls = sidebar(
     sample_sizes=tuple(n for n in SAMPLE_SIZES if n <= MAX_VALUES // MAX_COLUMNS),
-    default_n=source.sample_size if source and drawn else SAMPLE_SIZES[0],
+    default_n=PEOPLE,
     columns=source.p if source else None,
     max_columns=MAX_COLUMNS,
     unused=("epsilon", "lam", "m") if drawn else ("epsilon", "lam", "m", "n", "p"),
