@@ -19,6 +19,7 @@ from dpcore.mechanisms.plan import Plan
 from dpcore.mechanisms.signed import ALGORITHM, EarlierReleases, SignedPlan
 from dpcore.studies.decide.deployments import Deployment, nearest_deployments
 from dpcore.studies.decide.release_ledger import LedgerEntry, ReleaseLedger
+from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
 from pages.decide.upload.upload import Upload
 from pages.ui.html import listed, readable
@@ -31,7 +32,7 @@ UNCOUNTED = (
     "records cost privacy that this ε does not include."
 )
 # What fits on the page, in letters.
-_NAME, _COLUMNS, _LINK = 40, 520, 300
+_NAME, _UNIT, _COLUMNS, _LINK = 32, 20, 520, 180
 _LOOKED = 3  # columns that are named
 _DIGITS = 16  # of a digest
 
@@ -99,8 +100,9 @@ class Briefing:
         """How many times in 100 an attacker at 50:50 is right about one person after all releases, at most."""
         before = ReleaseLedger("", self._earlier).total()
         known = (attack_cap(before) if before else 1.0) if self._earlier else 0.5
-        # Views of two data sets agree in all releases at least as often as in each of two parts by itself.
-        limit = 1.0 - 2.0 * (1.0 - self.answer.spent(self.releases).limit) * (1.0 - known)
+        planned = repeated_releases(self.released, self.releases, self.answer.records)
+        # Planned and earlier ones, coupled one after the other (docs/formulas.md, "Repeated releases").
+        limit = 1.0 - 2.0 * (1.0 - max(planned.limit, self.answer.spent(self.releases).limit)) * (1.0 - known)
         return math.ceil(100.0 * min(limit, attack_cap(self.total) if self.total else 1.0) - 1e-9)
 
     @property
@@ -171,7 +173,7 @@ class Briefing:
 
     @property
     def _unit(self) -> str:
-        return _cut(self.unit)
+        return _cut(self.unit, _UNIT)
 
     @property
     def question(self) -> str:
@@ -239,7 +241,7 @@ class Briefing:
 
     @property
     def _seen(self) -> str:
-        looked = [*map(_cut, self.plan.declared.after_looking)] if self.plan else []
+        looked = [_cut(name, _UNIT) for name in self.plan.declared.after_looking] if self.plan else []
         after = f" Bounds or levels set after looking at the file: {listed(looked, _LOOKED)}." if looked else ""
         if not self.looks:
             return "No look at a file is counted."
@@ -363,9 +365,9 @@ class Briefing:
         return self.link if len(self.link) <= _LINK else "The link to the page is in the JSON file."
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, most: int = _NAME) -> str:
     """A text of a visitor's, as much as fits in a line."""
-    return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _capital(text: str) -> str:
