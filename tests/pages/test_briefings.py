@@ -44,7 +44,7 @@ def lines(briefing: Briefing) -> dict[str, str]:
 def test_the_page_says_everything_that_is_signed_and_the_json_says_the_same():
     briefing = to_sign()
     answer, plan, said = briefing.answer, briefing.plan, lines(briefing)
-    assert said["Label"] == "sick; yes counts as yes, everything else as no."
+    assert said["Label"] == "The column sick. Positive: yes. Negative: all others."
     assert said["Columns"].replace("\N{NO-BREAK SPACE}", " ") == "age 0 to 101; dose 0 to 1"
     assert said["Rows"] == "400 read, none left out, 400 learned from. To measure the loss, 120 were held out."
     assert plan.plan().spec.n == 400 and dpcore.__version__ in said["Mechanism"]
@@ -119,6 +119,7 @@ def test_a_person_with_several_rows_is_charged_for_all_of_them_also_in_earlier_r
 
 def test_protection_is_judged_by_all_releases_together():
     once, often, heavy = to_sign(), to_sign(releases=100), to_sign(ledger=ledger(1, epsilon=9.0))
+    assert once.answer.plan == once.plan.plan()  # of all rows
     assert once.odds == once.answer.attacker and once.odds < often.odds
     for briefing in (once, often, heavy, specimen()):
         word = "Strong" if briefing.odds <= STRONG else "Moderate" if briefing.odds <= MODERATE else "Weak"

@@ -19,7 +19,6 @@ from dpcore.mechanisms.plan import Plan
 from dpcore.mechanisms.signed import ALGORITHM, EarlierReleases, SignedPlan
 from dpcore.studies.decide.deployments import Deployment, nearest_deployments
 from dpcore.studies.decide.release_ledger import LedgerEntry, ReleaseLedger
-from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
 from pages.decide.upload.upload import Upload
 from pages.ui.html import listed, readable
@@ -100,9 +99,8 @@ class Briefing:
         """How many times in 100 an attacker at 50:50 is right about one person after all releases, at most."""
         before = ReleaseLedger("", self._earlier).total()
         known = (attack_cap(before) if before else 1.0) if self._earlier else 0.5
-        planned = repeated_releases(self.released, self.releases, self.answer.records)
         # Planned and earlier ones, coupled one after the other (docs/formulas.md, "Repeated releases").
-        limit = 1.0 - 2.0 * (1.0 - max(planned.limit, self.answer.spent(self.releases).limit)) * (1.0 - known)
+        limit = 1.0 - 2.0 * (1.0 - self.answer.spent(self.releases).limit) * (1.0 - known)
         return math.ceil(100.0 * min(limit, attack_cap(self.total) if self.total else 1.0) - 1e-9)
 
     @property
@@ -272,7 +270,7 @@ class Briefing:
         else:
             digest = f"{ALGORITHM} {_digest(self.plan.digest)} …"
             release = {
-                "Label": f"{_cut(self.plan.label)}; {self._positive} counts as yes, everything else as no.",
+                "Label": f"The column {_cut(self.plan.label)}. Positive: {self._positive}. Negative: all others.",
                 **release,
                 "File": f"{self.plan.file}, {digest}",
                 "Plan": f"{self.plan.fingerprint}, as in the JSON file.",
