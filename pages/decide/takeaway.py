@@ -8,6 +8,7 @@ from pages.decide.briefing.content import Briefing
 from pages.decide.briefing.page import html_page
 from pages.decide.upload.upload import Upload
 from pages.ui import url_controls
+from pages.ui.html import literal
 
 RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
 
@@ -27,9 +28,9 @@ def show(
         st.markdown(f"**Nothing to sign:** {answer.why} {answer.change}")
         return
     briefing = Briefing.of(answer, source, upload, releases, looks, address)
-    st.markdown(briefing.sections["The guarantee"]["All releases"])
+    st.markdown(literal(briefing.sections["The guarantee"]["All releases"]))
     if briefing.nothing_to_sign:
-        st.caption(briefing.nothing_to_sign)
+        st.caption(literal(briefing.nothing_to_sign))
     files = [
         ("Page to sign (HTML)", html_page(briefing), "html", "text/html"),
         ("Plan (JSON)", briefing.to_json(), "json", "application/json"),

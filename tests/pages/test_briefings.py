@@ -206,10 +206,10 @@ def test_the_files_are_offered_with_names_that_tell_copies(made, kinds, monkeypa
     if kinds[-1] == "key":
         assert files[f"{briefing.name}.key"] == KEY and "apart" in page.caption[0].value
     else:
-        assert page.caption[0].value.startswith("Nothing to sign: the records are a data set of this dashboard")
+        assert "the records are a data set of this dashboard" in page.caption[0].value
         assert briefing.document()["release"] is None
     page.select_slider(key="releases").set_value(4).run()
-    assert page.markdown[0].value.startswith("4 planned.") and len(files) == (6 if kinds[-1] == "key" else 2)
+    assert "4 planned" in page.markdown[0].value and len(files) == (6 if kinds[-1] == "key" else 2)
 
 
 def test_where_no_epsilon_is_useful_there_is_nothing_to_sign():
