@@ -29,11 +29,13 @@ import streamlit as st
 import dpcore
 from dpcore.data import uploads
 from pages.ui.theme import look
-from pages.ui.upload_form import upload_source
+from pages.decide.upload.form import ask_file
 
+st.set_page_config(layout="wide")
 st.html(look("dark" if st.context.theme.type == "dark" else "light"))
-source = None if st.toggle("another page") else upload_source()
-if source is not None:
+upload = None if st.toggle("another page") else ask_file(lambda: st.session_state.update(came=True))
+if upload is not None:
+    source = upload.source
     experiment = dpcore.Experiment(
         dpcore.Problem(source.key, n=source.size), sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2
     )

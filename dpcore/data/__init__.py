@@ -16,7 +16,7 @@ from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
 from .bundled import bundled_records
 from .codebook import Codebook, levels_in, read_codebook
-from .dictionary import mismatches, read_dictionary, write_dictionary
+from .dictionary import check_unit, mismatches, read_dictionary, read_unit, write_dictionary
 from .files import Table, check_learnable, read_file
 from .formats import Format, sniff
 from .guesses import ColumnFacts, Question, TableFacts, facts_of, guess_question

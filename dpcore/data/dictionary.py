@@ -4,18 +4,21 @@ It holds names of columns, bounds and levels, which the holder declares to be pu
 """
 
 import json
+import re
 from collections.abc import Container, Sequence
 from typing import Any, NoReturn
 
-from ..core.validation import check_real, one_of, shown
+from ..core.validation import check_real, integer, one_of, shown
 from .tables import threshold_in
 from .uploads import Category, Declared
 
 _MAX_BYTES = 2**20
+_MAX_LETTERS = 20
 
 
-def write_dictionary(label: str, declared: Declared) -> str:
-    """Declaration as JSON. label: column of the labels.
+def write_dictionary(label: str, declared: Declared, unit: str = "", records: int = 1) -> str:
+    """Declaration as JSON. label: column of the labels. unit: what one row is, "" to leave it and `records` out.
+    records: rows that one unit has at most.
 
     >>> print(write_dictionary("sick", Declared(("age",), (0.0,), (120.0,), "yes")))
     {
@@ -39,6 +42,7 @@ def write_dictionary(label: str, declared: Declared) -> str:
     ]
     columns += [{"name": each.column, "kind": "category", "levels": each.levels} for each in declared.categories]
     written = {
+        **({"unit": unit, "records": records} if unit else {}),
         "label": label,
         "positive": declared.positive,
         "gaps": declared.gaps,
@@ -58,6 +62,41 @@ def read_dictionary(content: bytes, name: str) -> tuple[str, Declared]:
     >>> read_dictionary(write_dictionary("sick", said).encode(), "people.json") == ("sick", said)
     True
     """
+    found = _parsed(content, name)
+    try:
+        return _declaration(found)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a column dictionary: {error}") from None
+
+
+def read_unit(content: bytes, name: str) -> tuple[str, int]:
+    """What one row is, and the rows that one of these has at most, from JSON as `write_dictionary` writes it.
+
+    A dictionary that does not say is about persons with one row each. Raises ValueError for another kind of file.
+
+    >>> said = Declared(("age",), (0.0,), (120.0,), "yes")
+    >>> read_unit(write_dictionary("sick", said, "patient", 3).encode(), "people.json")
+    ('patient', 3)
+    """
+    found = _parsed(content, name)
+    try:
+        return check_unit(found.get("unit", "person")), integer("records", found.get("records", 1), at_least=1)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a column dictionary: {error}") from None
+
+
+def check_unit(unit: Any) -> str:
+    """The name of what one row is, if it is a short word, or a few; else ValueError.
+
+    >>> check_unit("household")
+    'household'
+    """
+    if not isinstance(unit, str) or len(unit) > _MAX_LETTERS or not re.fullmatch(r"[^\W\d_]+([ -][^\W\d_]+)*", unit):
+        raise ValueError(f"unit must be a word of at most {_MAX_LETTERS} letters, got {shown(unit)}")
+    return unit
+
+
+def _parsed(content: bytes, name: str) -> dict[str, Any]:
     if len(content) > _MAX_BYTES:
         raise ValueError(f"{name} must be at most {_MAX_BYTES // 2**20} MB, got {len(content) / 2**20:.1f} MB")
     try:
@@ -66,10 +105,7 @@ def read_dictionary(content: bytes, name: str) -> tuple[str, Declared]:
         found = None
     if not isinstance(found, dict):
         raise ValueError(f"{name} must be a JSON object that was downloaded as a column dictionary, got another file")
-    try:
-        return _declaration(found)
-    except ValueError as error:
-        raise ValueError(f"{name} must be a column dictionary: {error}") from None
+    return found
 
 
 def mismatches(declared: Declared, columns: Sequence[str], numbers: Container[str], values: Sequence[str]) -> list[str]:

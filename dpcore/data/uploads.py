@@ -230,6 +230,25 @@ class UploadedRecords:
         """Split with n of the training records, and the test records, as `dpcore.data.load` returns it."""
         return draw_split(self._X, self._y, n, self._rng(seed))
 
+    def groups(self, column: str) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+        """Groups by a feature, and each complete row's place among them, [rows]: the levels of a category, and of
+        numbers those below the middle of their bounds and the others; ValueError for another column."""
+        said, place = self.declared, len(self.declared.columns)
+        if column in said.columns:
+            place = said.columns.index(column)
+            middle = f"{(said.low[place] + said.high[place]) / 2:g}"
+            return (f"below {middle}", f"from {middle} on"), (self._columns(place, 1)[:, 0] >= 0.0).astype(np.intp)
+        for category in said.categories:
+            if category.column == column:
+                return category.levels, self._columns(place, len(category.levels)).argmax(axis=1)
+            place += len(category.levels)
+        raise ValueError(f"column must be one of {shown(said.features)}, got {shown(column)}")
+
+    def _columns(self, start: int, count: int) -> Array:
+        """So many scaled columns, as an array."""
+        part = self._X[:, start : start + count]
+        return part if isinstance(part, np.ndarray) else part.toarray()
+
     @staticmethod
     def _rng(seed: int) -> np.random.Generator:
         return np.random.default_rng([seed, *_STREAM])

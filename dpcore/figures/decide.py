@@ -1,4 +1,4 @@
-"""Figures of the page Decide: accuracy loss and equivalent sample size against epsilon, and budgets of deployments."""
+"""Figures of the page Decide: loss of a release, equivalent sample size, and budgets of deployments."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..studies.decide.deployments import Deployment
-from ..studies.decide.threshold_interval import Answer
+from ..studies.decide.smallest_epsilon import SmallestEpsilon
 from .chart import Chart, thinned
 from .figure import Figure
 from .log_chart import positive
@@ -15,62 +15,48 @@ from .style import LARGER, Look, Theme, note, plain_number
 
 _ROW = 34  # px of a deployment
 _CLOSE = 6.0  # times the acceptable loss are on the axis
-_LOSS, _EQUIVALENT, _SURE = "accuracy loss, percentage points", "records without privacy", "95% interval"
+_EQUIVALENT, _SURE = "records without privacy", "95% interval"
 _AXIS_TITLE = "privacy budget ε  (smaller = more private)"
+_LOSSES = {"accuracy": "accuracy loss", "auc": "AUC loss", "r_squared": "loss of explained variance"}
 
 
-def budget_figure(
-    epsilons: Array,
-    lost: Array,
-    low: Array,
-    high: Array,
-    *,
-    at_most: float,
-    answer: Answer,
-    epsilon: float,
-    family: str,
-    theme: Theme,
-    height: int,
-    learnable: float | None = None,
-    most: Array | None = None,
-) -> Figure:
-    """Accuracy loss against epsilon with its interval, the acceptable loss, and the smallest budget that keeps to it.
+def budget_figure(answer: SmallestEpsilon, *, family: str, theme: Theme, height: int) -> Figure:
+    """Loss of single releases against epsilon, what may be lost, and the budget at which nine of ten keep to it.
 
-    lost, low, high: percentage points, [K] as epsilons; nan where nothing is released. at_most: points. answer: of the
-    budget question. family: of colours. learnable: points above the larger class; a model that loses them is useless.
-    most: points that nine of ten single releases lose less than, [K].
+    family: of colours.
     """
-    chart = Chart(theme, height, left=56, right=158)
-    colour, accepted = chart.colours[family], f"acceptable loss: {plain_number(at_most)}"
-    here = _at(epsilons, lost, epsilon)
-    top = _top(lost, high, at_most, here)
-    bottom = min(0.0, float(np.nanmin(np.concatenate([low, [0.0, learnable or 0.0]]))))
+    chart, curve = Chart(theme, height, left=56, right=158), answer.curve
+    colour, loss = chart.colours[family], _LOSSES[curve.setting.metric]
+    epsilons, at_most, epsilon, gain = curve.epsilons, max(answer.at_most, 0.0), answer.epsilon, answer.gain
+    half = curve.quantile(0.5)
+    top = _top(curve.most, at_most)
+    bottom = min(0.0, gain, float(half.min()))
     panel = (bottom - 0.02 * top, top)
-    chart.band(epsilons, low, high, colour, _SURE)
-    chart.curve(epsilons, lost, colour, "accuracy loss, mean", width=3)
-    chart.end(lost, f"accuracy loss<br>(band: {_SURE})", colour)
-    if most is not None:
-        chart.curve(epsilons, most, colour, "nine of ten releases lose less", dash="dot")
+    chart.band(epsilons, half, curve.most, colour, "between half and nine of ten releases")
+    chart.curve(epsilons, curve.most, colour, "nine of ten releases lose less", width=3)
+    chart.end(curve.most, "nine of ten releases<br>lose less", colour)
+    chart.curve(epsilons, curve.smooth, colour, "mean loss", dash="dot")
+    accepted = f"may be lost: {_tenths(at_most)}"
     chart.level(epsilons, at_most, chart.colours["reference"], accepted, label=accepted, dash="dash")
-    if learnable is not None:
-        chart.level(epsilons, learnable, chart.muted, f"{LARGER}: loss {_tenths(learnable)}", dash="dot")
-        chart.end([learnable], LARGER if learnable > top else f"{LARGER}:<br>loss {_tenths(learnable)}", chart.muted)
-    _sure(chart, answer, at_most, float(epsilons[-1]), colour)
-    chart.dot([epsilon], [here], colour)
-    # An open diamond where nine of ten releases keep to the acceptable loss; a phone has its words in the legend.
-    found = math.isfinite(answer.value)
-    smallest = f"smallest budget: ε = {plain_number(float(f'{answer.value:.2g}'))}" if found else "smallest budget"
+    nothing = LARGER if curve.setting.metric == "accuracy" else "nothing learned"
+    chart.level(epsilons, gain, chart.muted, f"{nothing}: loss {_tenths(gain)}", dash="dot")
+    chart.end([gain], nothing if gain > top else f"{nothing}:<br>loss {_tenths(gain)}", chart.muted)
+    told, found = f"sign ε = {plain_number(epsilon)}", answer.found if answer.useful else None
+    ends = [found.low, min(found.high, float(epsilons[-1]))] if found else []
+    look: Look = {"width": 7, "opacity": 0.55, "hovertemplate": "between ε = %{x:.3~g}<extra></extra>"}
+    chart.curve(ends, [at_most] * len(ends), colour, f"smallest budget, {_SURE}", **look)
+    # A phone has the diamond's words in the legend.
     diamond: Look = {"color": chart.paper, "size": 13, "symbol": "diamond", "line": {"color": colour, "width": 2.5}}
-    chart.dot([answer.value if found else math.nan], [at_most], colour, **diamond)
-    chart.traces[-1] |= {"name": smallest, "showlegend": found}
-    chart.heading(_LOSS)
-    chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
+    chart.dot([epsilon if found else math.nan], [at_most], colour, **diamond)
+    chart.traces[-1] |= {"name": told, "showlegend": found is not None}
+    chart.heading(f"{loss} of one release, points")
+    across = chart.log_axis(math.log10(epsilons[0]), math.log10(epsilons[-1]), title=_AXIS_TITLE)
     return chart.beside(
-        chart.cursor_axes(epsilons, epsilon, (600, 250), beyond=0, room=58, title=_AXIS_TITLE),
+        [across, across],
         chart.axis(range=list(panel)),
         phone=(56, 40),
         drop=54,
-        wide=[_words(smallest, answer.value, at_most, colour, panel, chart.paper)] if found else [],
+        wide=[_words(told, epsilon, at_most, colour, panel, chart.paper)] if found else [],
     )
 
 
@@ -145,13 +131,6 @@ def uses_figure(uses: Sequence[Deployment], *, epsilon: float, theme: Theme) -> 
     return chart.figure(thinned(across, epsilon, 0.12, 600), upright | {"ticktext": names}, narrow=narrow)
 
 
-def _sure(chart: Chart, answer: Answer, height: float, end: float, colour: str) -> None:
-    """Add the answer's interval as a thick line on the threshold; an open end goes to the end of the axis."""
-    ends = [answer.low, min(answer.high, end)] if math.isfinite(answer.low) else []
-    look: Look = {"width": 7, "opacity": 0.55, "hovertemplate": "between ε = %{x:.3~g}<extra></extra>"}
-    chart.curve(ends, [height] * len(ends), colour, f"smallest budget, {_SURE}", **look)
-
-
 def _words(text: str, x: float, y: float, colour: str, panel: tuple[float, float], paper: str) -> Look:
     """Words beside the diamond with a thin line to it, where a falling curve leaves room: above it on its right, or,
     near the right end, just below it on its left."""
@@ -180,11 +159,9 @@ def _at(x: Array, y: Array, value: float) -> float:
     return float(np.interp(math.log(value), np.log(x[known]), y[known], left=math.nan, right=math.nan))
 
 
-def _top(lost: Array, high: Array, at_most: float, here: float) -> float:
-    """Upper end of the loss axis: above the acceptable loss and the cursor, but not so far that both lie flat."""
-    drawn = np.concatenate([values[np.isfinite(values)] for values in (lost, high)])
-    wanted = max(_CLOSE * at_most, 1.3 * here if math.isfinite(here) else 0.0)
-    return min(wanted, max(1.5 * at_most, 1.12 * float(drawn.max(initial=1.0))))
+def _top(most: Array, at_most: float) -> float:
+    """Upper end of the loss axis: above what may be lost, but not so far that the curve lies flat."""
+    return min(max(_CLOSE * at_most, 1.0), max(1.5 * at_most, 1.12 * float(most.max(initial=1.0))))
 
 
 def _tenths(value: float) -> str:

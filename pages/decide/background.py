@@ -1,5 +1,6 @@
 """Figures and details of the page Decide: assumptions, formula, code and data."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -7,11 +8,15 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Problem
+from dpcore.core.arrays import Array
 from dpcore.core.facts import text_beside
 from dpcore.data import UploadedRecords, held, is_private, read_table
 from dpcore.figures.decide import budget_figure, equivalent_figure
 from dpcore.figures.figure import Figure
-from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
+from dpcore.studies.decide.loss_curve import lost_curve
+from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
+from dpcore.studies.decide.threshold_interval import Answer
+from dpcore.studies.decide.usual_mechanism import usual_mechanism
 from pages.decide.state import State
 from pages.ui.code import script, verbatim
 from pages.ui.html import readable
@@ -22,39 +27,22 @@ FORMULA = text_beside(__file__, "formula.md")
 
 
 def budget_picture(state: State, height: int) -> Figure:
-    """Accuracy loss against epsilon, with a cursor and the smallest budget."""
-    assert state.curve is not None
-    low, high = state.band
-    return _budget_chart(state)(
-        state.curve.epsilons,
-        state.curve.smooth,
-        low,
-        high,
-        learnable=state.curve.learnable,
-        most=state.curve.most,
-        answer=state.found,
-        theme=state.theme,
-        height=height,
-    )
+    """Loss of single releases against epsilon, with the budget to sign."""
+    return budget_figure(state.answer, family=state.mechanism.family, theme=state.theme, height=height)
 
 
-def _budget_chart(state: State) -> partial[Figure]:
-    return partial(budget_figure, at_most=state.at_most, epsilon=state.epsilon, family=state.family)
-
-
-def equivalent_picture(state: State, metric: str, height: int) -> Figure:
+def equivalent_picture(state: State, epsilons: Array, sizes: Sequence[Answer], metric: str, height: int) -> Figure:
     """Equivalent sample size against epsilon."""
-    assert state.equivalent is not None
-    value, low, high = (np.array([getattr(w, end) for w in state.sizes], float) for end in ("value", "low", "high"))
+    value, low, high = (np.array([getattr(w, end) for w in sizes], float) for end in ("value", "low", "high"))
     return equivalent_figure(
-        state.equivalent.curve.epsilons,
+        epsilons,
         value,
         low,
         high,
-        n=state.n,
+        n=state.problem.n,
         metric=metric,
-        epsilon=state.epsilon,
-        family=state.family,
+        epsilon=state.answer.epsilon,
+        family=state.mechanism.family,
         theme=state.theme,
         height=height,
     )
@@ -62,56 +50,52 @@ def equivalent_picture(state: State, metric: str, height: int) -> Figure:
 
 def assumptions(state: State) -> str:
     """Assumptions behind the answers, as a list in Markdown."""
-    assert state.curve is not None
+    _, why = usual_mechanism(state.problem)
     told = assumed(
         __file__,
         "assumptions.md",
         source=state.source,
         scaling=readable(state.source.scaling),
-        delta=delta_text(state.setting.problem.delta),
-        learner=learner_line(state.setting.problem),
+        delta="none (pure)" if state.answer.plan.spent.pure else delta_text(state.problem.delta),
+        mechanism=state.mechanism.label,
+        why=why,
+        learner=learner_line(state.problem),
         splits=state.setting.splits,
     )
-    if state.curve.refused:
-        first, reason = next(iter(state.curve.refused.items()))
-        told += f"\n- **Refused budgets:** {len(state.curve.refused)}, from ε = {first:g}: {readable(reason)}."
+    if refused := state.answer.curve.refused:
+        first, reason = next(iter(refused.items()))
+        told += f"\n- **Refused budgets:** {len(refused)}, from ε = {first:g}: {readable(reason)}."
     return told
 
 
 def table(state: State) -> pd.DataFrame:
-    """Accuracy loss and equivalent sample size along epsilon."""
-    assert state.curve is not None
-    low, high = state.band
+    """Loss along epsilon."""
+    curve = state.answer.curve
     columns = {
-        "epsilon": state.curve.epsilons,
-        "loss_mean": state.curve.mean,
-        "loss_smooth": state.curve.smooth,
-        "loss_of_nine_of_ten": state.curve.most,
-        "loss_low": low,
-        "loss_high": high,
+        "epsilon": curve.epsilons,
+        "loss_mean": curve.mean,
+        "loss_smooth": curve.smooth,
+        "loss_of_half": curve.quantile(0.5),
+        "loss_of_nine_of_ten": curve.most,
     }
-    if state.equivalent is not None and len(state.sizes) == len(state.curve.epsilons):
-        columns |= {
-            f"equivalent_{end}": np.array([getattr(w, end) for w in state.sizes]) for end in ("value", "low", "high")
-        }
-    return pd.DataFrame(columns)
+    low, high = curve.band("file")
+    return pd.DataFrame(columns | {"loss_low": low, "loss_high": high})
 
 
 def snippet(state: State) -> str:
     """Program that answers the budget question and draws the chart again."""
-    setting, records, problem = state.setting, {}, vars(state.setting.problem)
+    setting, records, problem = state.setting, {}, vars(state.problem)
     if is_private(setting.source):
         records, problem = _read(held(setting.source)), problem | {"source": verbatim("records.key")}
-    made = records | {
+    said: dict[str, Any] = {"keep": state.answer.keep} | ({"records": state.answer.records} if state.upload else {})
+    made: dict[str, Any] = records | {
         "problem": partial(Problem, **problem),
-        "setting": partial(Setting, verbatim("problem"), state.way, splits=setting.splits),
+        "setting": partial(usual_setting, verbatim("problem"), splits=setting.splits),
         "curve": partial(lost_curve, verbatim("setting")),
-        "found": partial(smallest_budget, verbatim("curve"), at_most=state.at_most),
+        "answer": partial(SmallestEpsilon, verbatim("curve"), **said),
     }
-    lines = map(verbatim, ("curve.epsilons", "curve.smooth", f'*curve.band("{state.widest}")'))
-    drawn = partial(_budget_chart(state), *lines, learnable=verbatim("curve.learnable"), answer=verbatim("found"))
-    drawn = partial(drawn, most=verbatim("curve.most"))
-    return script(made, partial(drawn, height=500)) + "print(found)\n"
+    drawn = partial(budget_figure, verbatim("answer"), family=state.mechanism.family, height=500)
+    return script(made, drawn) + "print(answer.sentence())\n"
 
 
 def _read(own: UploadedRecords) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The view "repeated releases": privacy spent by repeated releases, or on people with more than one record."""
+"""The view "repeated releases": privacy spent by repeated releases, and on people with more than one record."""
 
 import math
 
@@ -8,16 +8,14 @@ import streamlit as st
 from dpcore import Budget, NotApplicable
 from dpcore.accounting.ledger import EpsilonCurve, Kind
 from dpcore.figures.audit.ledger import ledger_figure
-from dpcore.studies.decide.repeated_releases import RepeatedReleases, budget_each, repeated_releases
+from dpcore.studies.decide.repeated_releases import RepeatedReleases, budget_each
 from pages.decide.state import State
-from pages.ui import url_controls
 from pages.ui.html import plain, readable
 from pages.ui.live_figure import live_figure, paragraph
 from pages.ui.numbers import rounded
 
 HEIGHT = 330
-RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 30, 50, 100)
-RECORDS = (1, 2, 3, 4, 5, 7, 10)
+RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
 KINDS: tuple[Kind, ...] = ("basic", "advanced", "exact")
 FURTHER = (
     "A new seed, a λ tuned by eye and a slider tried on your own records are further releases as soon as they "
@@ -27,35 +25,22 @@ FURTHER = (
 
 def show(state: State) -> None:
     """Draw the view."""
-    chart, beside = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
-    with beside:
-        k, g = planned()
-    if state.plan is None:
-        beside.markdown(f"Nothing is released at ε = {state.epsilon:g}: choose a larger ε.")
-        return
-    after = {times: repeated_releases(state.plan, times, g) for times in RELEASES}
-    text = words(state, after[k])
-    with chart:
-        figure = ledger_figure(
-            curves(after),
-            RELEASES,
-            at=k,
-            target=state.epsilon,
-            level="guarantee",
-            theme=state.theme,
-            height=HEIGHT,
-            family=state.family,
-            counted="releases k",
-        )
-        live_figure(figure, key="repeated", alt=plain(text), height=HEIGHT)
-        paragraph(text)
-    beside.caption(FURTHER)
-
-
-def planned() -> tuple[int, int]:
-    """Number of releases that are planned, and of records per person, as the reader sets them."""
-    releases = url_controls.slider("releases", "planned releases", RELEASES, 1)
-    return releases, url_controls.slider("per_person", "records per person", RECORDS, 1)
+    after = {times: state.answer.spent(times) for times in RELEASES}
+    text = words(state, after[state.releases])
+    figure = ledger_figure(
+        curves(after),
+        RELEASES,
+        at=state.releases,
+        target=state.answer.epsilon,
+        level="guarantee",
+        theme=state.theme,
+        height=HEIGHT,
+        family=state.mechanism.family,
+        counted="releases k",
+    )
+    live_figure(figure, key="repeated", alt=plain(text), height=HEIGHT)
+    paragraph(text)
+    st.caption(FURTHER)
 
 
 def curves(after: dict[int, RepeatedReleases]) -> tuple[EpsilonCurve, ...]:
@@ -72,7 +57,7 @@ def words(state: State, after: RepeatedReleases) -> str:
         text = f"After **{releases}** with **{records}**, no accounting here keeps ε below 300: no guarantee is left."
     else:
         text = (
-            f"After **{releases}** at ε = {state.epsilon:g} with **{records}**, the privacy spent is "
+            f"After **{releases}** at ε = {state.answer.epsilon:g} with **{records}**, the privacy spent is "
             f"**ε = {rounded(after.epsilon, 2)}**: an attacker is right at most {100 * after.limit:.0f} times in 100."
         )
     return f"{text} {each(state, after)}"
@@ -82,9 +67,10 @@ def each(state: State, after: RepeatedReleases) -> str:
     """Budget of each release that keeps all of them within the guarantee."""
     if after.releases == after.records == 1:
         return "With one release and one record per person, the guarantee holds as stated."
-    cell, total = state.setting.cell(0), Budget(state.epsilon, state.setting.problem.delta)
+    epsilon, spec = state.answer.epsilon, state.problem.spec(state.mechanism)
     try:
-        one = budget_each(cell.mechanism, cell.problem.spec(cell.mechanism), total, after.releases, after.records)
+        total = Budget(epsilon, state.problem.delta)
+        one = budget_each(state.mechanism, spec, total, after.releases, after.records)
     except NotApplicable as reason:
-        return f"No smaller budget keeps ε = {state.epsilon:g} in total: {readable(str(reason))}."
-    return f"To spend ε = {state.epsilon:g} in total, give each release ε = {rounded(one.epsilon, 2)}."
+        return f"No smaller budget keeps ε = {epsilon:g} in total: {readable(str(reason))}."
+    return f"To spend ε = {epsilon:g} in total, give each release ε = {rounded(one.epsilon, 2)}."

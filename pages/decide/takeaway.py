@@ -2,32 +2,23 @@
 
 import streamlit as st
 
-from dpcore.data import Source
-from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
 from pages.decide.briefing.content import Briefing
 from pages.decide.briefing.page import html_page
-from pages.decide.upload.upload import Upload
-from pages.ui import url_controls
+from pages.decide.state import State
+from pages.ui import share_link
 from pages.ui.html import literal
 
-RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
 
-
-def show(
-    answer: SmallestEpsilon, source: Source, upload: Upload | None, looks: int, address: str, complete: bool
-) -> None:
-    """Draw the planned releases, what they cost, and the files, which are offered once all splits are in.
-
-    upload: None for a data set of the dashboard. looks: answers from its records so far. address: the page's link.
-    """
-    releases = url_controls.slider("releases", "planned releases", RELEASES, 1)
-    if not complete:
+def show(state: State) -> None:
+    """Draw what all planned releases cost, and the files, which are offered once all splits are in."""
+    answer, upload = state.answer, state.upload
+    if not state.complete:
         st.caption("The page to sign comes with the last split.")
         return
     if not answer.useful:
         st.markdown(f"**Nothing to sign:** {answer.why} {answer.change}")
         return
-    briefing = Briefing.of(answer, source, upload, releases, looks, address)
+    briefing = Briefing.of(answer, state.source, upload, state.releases, state.looks, _address(state))
     st.markdown(literal(briefing.sections["The guarantee"]["All releases"]))
     if briefing.nothing_to_sign:
         st.caption(literal(briefing.nothing_to_sign))
@@ -43,3 +34,9 @@ def show(
             st.download_button(label, content, name, kind, on_click="ignore", key=f"take_{ending}")
     if len(files) == 3:
         st.caption("Keep the key apart from the rest: whoever has both can test whether a file is yours.")
+
+
+def _address(state: State) -> str:
+    """Address of this state, which never names an uploaded file."""
+    address = share_link.link_to_here()
+    return f"{address} (without the file, which stays with its holder)" if state.upload else address

@@ -1,39 +1,32 @@
 """The words of the page Decide. Every number comes out of a curve, an audit or an accounting."""
 
 import dataclasses as dc
-import math
 from collections.abc import Sequence
-from typing import cast
 
 import pandas as pd
 
 from dpcore import AttackSuccess
-from dpcore.audit.attack_success import AttackSuccessQuestion
-from dpcore.experiments.experiment import EPSILON_GRID
-from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.decide.deployments import Deployment
-from dpcore.studies.decide.loss_curve import Scope
+from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSize, Error
+from dpcore.studies.decide.loss_by_group import GroupLoss
+from dpcore.studies.decide.loss_curve import LostCurve
 from dpcore.studies.decide.threshold_interval import Answer
-from pages.decide.briefing import words as briefings
+from pages.background.asking import Answer as Known
+from pages.background.asking import waiting
 from pages.decide.state import State
 from pages.ui.chips import chips_beside
 from pages.ui.html import readable
-from pages.ui.numbers import points, rounded, worded
-from pages.ui.pickers import OVERVIEW, SHOWN, is_drawn
+from pages.ui.numbers import points, rounded, tenths, worded
 
-ERRORS: dict[str, str] = {"loss": "log loss", "accuracy": "accuracy"}
-SPENDS = (
-    "Another run, a λ tuned by eye and a slider tried on your own records cost privacy that this ε does not include."
+ERRORS: dict[Error, str] = {"loss": "log loss", "accuracy": "accuracy"}
+SPENDS = "Another run and a slider tried on your own records cost privacy that this ε does not include."
+NO_FILE = "Drop a file: only this session sees it. Then say the question, confirm its columns, and read the ε to sign."
+GROUPS = (
+    "Points lost on the held-out rows of each group at the ε to sign, a mean over splits and noises, with its standard "
+    "error over rows. A group with few rows says little. This is a look at the records, which ε does not cover."
 )
-SCOPES: tuple[Scope, ...] = ("population", "file")
-NO_FILE = "Upload a file to find its smallest privacy budget: only this session sees it, and you declare its bounds."
 CHIPS = chips_beside(__file__, "chips.json")
-
-
-def mechanisms() -> dict[str, str]:
-    """Labels of the mechanisms that learn to predict a class on R^p or in the L2 ball, by their keys."""
-    found = {key: mechanism_class(key) for key in list_mechanisms()}
-    return {key: cls.label for key, cls in found.items() if (cls.usual_loss, cls.set) == ("logistic", "ball")}
+_FLOORS = {"accuracy": "the larger class alone", "auc": "a model that learns nothing", "r_squared": "the mean alone"}
 
 
 def number(value: float) -> str:
@@ -69,126 +62,72 @@ def budget(found: Answer) -> str:
     return f"{number(found.first)} or less" if found.at_first else number(found.value)
 
 
-def takeaway(state: State) -> str:
-    """The smallest budget and what it costs, then the loss at the slider's epsilon; or why there is no answer."""
-    if state.refusal:
-        return f"**No release** at any ε with {state.drawn}: {readable(state.refusal)}."
-    if state.curve is None:
-        return "The first splits are being computed …"
-    found, source = state.found, state.source
-    told = state.learned(found.value if found.reachable else found.last)
-    if none := briefings.nothing(told):
-        return briefings.fill(none, told)
-    right = (
-        f"**{100 * told['score']:.1f}%** of {source.things} are {source.outcome}, "
-        f"without privacy {100 * state.reference:.1f}%. {briefings.fill(briefings.floor(told), told)}"
-    ).strip()
-    setting = f"With {state.drawn} and {mechanisms()[state.way].split(',')[0]}"
-    limit = f"nine of ten releases lose at most {points(state.at_most)} of accuracy"
-    if found.reachable:
-        text = (
-            f"{setting}, **ε = {budget(found)}** is the smallest privacy budget at which {limit}: on average, {right}"
-        )
-    else:
-        last = f"ε = {found.last:g}"
-        text = (
-            f"**Not reachable.** {setting}, at no privacy budget up to {last} {limit}. At {last}, on average, {right}"
-        )
-    lost = state.lost_at(state.epsilon)
-    also = state.way in OVERVIEW.values() and source.key in SHOWN and not is_drawn(source)
-    seen = " (Overview shows the first)" if also else ""
-    here = f"the loss is {points(lost)} on average over {state.curve.splits} splits{seen}"
-    return f"{text} At the slider's ε = {state.epsilon:g} {'nothing is released' if math.isnan(lost) else here}."
+def no_answer(drawn: str, known: Known, curve: LostCurve | None) -> str:
+    """Why there is no answer: none yet, or none to come."""
+    if curve is not None:
+        return f"**No release** at any ε with {drawn}: {readable(next(iter(curve.refused.values())))}."
+    if known.reason:
+        return f"**No release** at any ε with {drawn}: {readable(known.reason)}."
+    return waiting(known) if known.failed else "The first splits are being computed …"
 
 
-def caption(state: State) -> str:
-    """What the curve is."""
-    assert state.curve is not None
-    source, splits = state.source, state.curve.splits
-    counted = "all" if splits == state.setting.splits else f"{splits} of"
+def sentence(state: State) -> str:
+    """The answer, with what is to be signed between **."""
+    answer = state.answer
+    start = f"Sign ε = {answer.epsilon:g}" if answer.useful else "No useful budget"
+    return answer.sentence().replace(start, f"**{start}**", 1)
+
+
+def points_kept(state: State) -> str:
+    """What the share means in points."""
+    answer = state.answer
+    if answer.at_most <= 0.0:
+        return "Without privacy nothing is learned."
     return (
-        f"Accuracy: share of {source.things} {source.outcome}. Accuracy loss: percentage points below the best model "
-        f"without privacy, mean over {counted} {state.setting.splits} splits, made non-increasing in ε. Band: 95% "
-        f"interval{_about(state)}."
+        f"Learning gains {points(answer.gain)} over {_FLOORS[state.setting.metric]}; a release may lose "
+        f"{points(answer.at_most)}."
     )
 
 
-def next_budget(state: State) -> list[tuple[str, dict[str, float]]]:
-    """A preset that puts the slider on the first epsilon of its scale that is enough; none where there is none."""
-    if state.curve is None or not state.found.reachable:
-        return []
-    enough = min(epsilon for epsilon in EPSILON_GRID if epsilon >= state.found.value)
-    return [(f"ε = {enough:g}, the next above the smallest budget", {"epsilon": enough})]
+def caption(state: State) -> str:
+    """What the curves are."""
+    counted = "all" if state.complete else f"{state.answer.curve.splits} of"
+    what = {
+        "accuracy": f"share of {state.source.things} {state.source.outcome}",
+        "auc": "AUC (pairs of a yes and a no in the right order, since one of the two is rare)",
+        "r_squared": "share of the variance explained",
+    }[state.setting.metric]
+    return (
+        f"{state.drawn[0].upper()}{state.drawn[1:]}; {state.mechanism.label}. Loss: points below the best model "
+        f"without privacy, by {what}, over {counted} {state.setting.splits} splits. Thick: nine of ten single "
+        "releases lose less. Band: down to what half of them lose less than. Dotted: their mean."
+    )
 
 
 def readouts(state: State) -> list[tuple[str, str, str]]:
-    """Four (noun, value, rest) triples below the chart."""
-    return [_budget(state), _lost(state), _equivalent(state), _needed(state)]
-
-
-def _budget(state: State) -> tuple[str, str, str]:
-    found, noun = state.found, "Smallest budget"
-    lost = f"for an accuracy loss of at most {points(state.at_most)} in nine of ten releases"
-    rest = f"{lost} (95% interval{_over_splits(state)}: {interval(found)})"
-    return noun, f"ε = {budget(found)}" if found.reachable else "not reachable", rest
-
-
-def _lost(state: State) -> tuple[str, str, str]:
-    lost = state.lost_at(state.epsilon)
-    noun, here = "Accuracy loss", f"at ε = {state.epsilon:g}"
-    if math.isnan(lost):
-        return noun, "no release", here
-    share = briefings.share(state.learned(state.epsilon))
-    scopes = ("file",) if state.no_population else SCOPES
-    told = ["{} to {}".format(*(rounded(end, 2) for end in state.lost_limits(scope))) for scope in scopes]
-    sure = f"95% interval{_over_splits(state)}: {told[0]}"
-    if state.in_file and not state.no_population:
-        sure = f"95% intervals: {told[0]} for the population, {told[1]} for this file"
-    return noun, points(lost), f"{here} ({sure}){share}"
-
-
-def _equivalent(state: State) -> tuple[str, str, str]:
-    records, noun = state.source.records, "Equivalent sample size"
-    rest = f"{records} without privacy reach the {ERRORS[state.error]} of {state.n:,} at ε = {state.epsilon:g}"
-    if state.no_equivalent:
-        return noun, "none", readable(state.no_equivalent)
-    here = state.equivalent_here
-    if here is None:
-        return noun, "…", rest
-    value = f"{here.first:,.0f} or fewer" if here.at_first else number(here.value)
-    return noun, value, rest + _learned_so_far(state)
-
-
-def _learned_so_far(state: State) -> str:
-    return so_far(state.equivalent.curve.splits, state.setting.splits) if state.equivalent else ""
-
-
-def so_far(splits: int, total: int) -> str:
-    """How many splits a number is about that still changes, "" where it is about all.
-
-    >>> so_far(3, 20), so_far(20, 20)
-    (' (3 of 20 splits so far)', '')
-    """
-    return f" ({splits} of {total} splits so far)" if splits < total else ""
-
-
-def _needed(state: State) -> tuple[str, str, str]:
-    found, noun, records = state.needed, "Sample size needed", state.source.records
-    rest = f"{records} for a loss of at most {points(state.at_most)} in nine of ten releases at ε = {state.epsilon:g}"
-    if found is None:
-        return noun, "…", rest
-    if not found.reachable:
-        return noun, f"over {found.last:,.0f}", rest
-    count = f"{found.first:,.0f} or fewer" if found.at_first else worded(found.value)
-    size = state.source.size
-    copies = f"; a what-if, from copies of {size:,}" if size is not None and found.value > size else ""
-    return noun, count, f"{rest} (95% interval{_over_splits(state)}: {interval(found)}{copies})"
-
-
-def playing(state: State) -> str:
-    """How far the attack is."""
-    asked = cast(AttackSuccessQuestion, state.answers["attack_success"].question)
-    return f"Our own attack is running: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
+    """(noun, value, rest) triples below the chart; none where there is no budget to sign."""
+    answer = state.answer
+    if not answer.useful or answer.found is None:
+        return []
+    mean = f"the mean is {tenths(answer.mean_lost)}"
+    if answer.mean_limits is not None:
+        mean += " (95% interval for the population: {} to {})".format(*map(tenths, answer.mean_limits))
+    splits = "other splits of this file" if answer.curve.in_file else "other splits"
+    after = answer.spent(state.releases)
+    planned = "one release" if state.releases == 1 else f"{state.releases} releases"
+    return [
+        ("Budget to sign", f"ε = {answer.epsilon:g}", f"95% interval over {splits}: {interval(answer.found)}"),
+        (
+            "One release loses",
+            f"< {points(answer.most_lost)}",
+            f"in nine of ten cases; half lose less than {tenths(answer.usual_lost)}, {mean}",
+        ),
+        (
+            "An attacker is right",
+            f"≤ {after.of_100} of 100 times",
+            f"about one person after {planned}; a coin is right 50 times",
+        ),
+    ]
 
 
 def attack_success(found: AttackSuccess) -> str:
@@ -201,44 +140,52 @@ def attack_success(found: AttackSuccess) -> str:
     )
 
 
-def equivalent(state: State) -> str:
-    """The equivalent sample size at the slider's epsilon, in words."""
-    if state.no_equivalent:
-        return f"**No equivalent sample size here:** {readable(state.no_equivalent)}."
-    here, metric, records = state.equivalent_here, ERRORS[state.error], state.source.records
-    if here is None:
-        return "The learners without privacy are being trained …"
-    if here.at_first:
-        size = f"that **{here.first:,.0f} or fewer** reach without"
-    else:
-        size = f"that about **{number(here.value)}** reach without"
-    return (
-        f"At ε = {state.epsilon:g}, {state.n:,} {records} with privacy reach the {metric} {size} (95% interval"
-        f"{_over_splits(state)}: {interval(here)}){_learned_so_far(state)}. "
-        "Another metric gives another number: predicted classes can survive noise that ruins "
-        f"probabilities.{_levels_off(state)}"
+def groups(found: Sequence[GroupLoss]) -> pd.DataFrame:
+    """Loss by group, for readers."""
+    return pd.DataFrame(
+        {
+            "group": [each.group for each in found],
+            "rows": [each.rows for each in found],
+            "points lost": [round(each.lost, 1) for each in found],
+            "± (1 s.e.)": [round(each.error, 1) for each in found],
+        }
     )
 
 
-def _about(state: State) -> str:
-    if state.no_population:
-        return f" for other splits of this file; {readable(state.no_population)}"
-    return " for the population that the file is a sample of" if state.in_file else ""
+def equivalent(state: State, metric: Error, found: EquivalentSampleSize) -> str:
+    """The equivalent sample size at the epsilon of the grid next above the one to sign."""
+    at = int((found.curve.epsilons < state.answer.epsilon).sum())
+    at = min(at, len(found.curve.epsilons) - 1)
+    here, records = found.answers(metric)[at], state.source.records
+    reached = f"**{here.first:,.0f} or fewer**" if here.at_first else f"about **{number(here.value)}**"
+    return (
+        f"At ε = {found.curve.epsilons[at]:g}, {state.problem.n:,} {records} with privacy reach the {ERRORS[metric]} "
+        f"that {reached} reach without (95% interval: {interval(here)}). Another metric gives another number: "
+        "predicted classes can survive noise that ruins probabilities."
+    )
 
 
-def _over_splits(state: State) -> str:
-    return " for this file" if state.in_file else ""
-
-
-def _levels_off(state: State) -> str:
-    """Why no budget recovers the full sample size where λ follows the noise."""
-    if state.setting.problem.lam == "auto" and state.way.startswith("output"):
-        return " With λ = auto, the noise in a prediction has the same size at every ε: no ε reaches all n."
-    return ""
+def sample_size(state: State, epsilon: float, known: Known) -> str:
+    """How many records make an epsilon affordable."""
+    records, lost = state.source.records, points(state.answer.at_most)
+    if known.reason:
+        return f"**No release** at ε = {epsilon:g}: {readable(known.reason)}."
+    if known.snapshot is None or not known.complete:
+        return f"How many {records} make ε = {epsilon:g} affordable is being computed …"
+    found: Answer = known.snapshot.answer()
+    if not found.reachable:
+        return f"At ε = {epsilon:g}, more than **{found.last:,.0f}** {records} are needed for a loss of {lost}."
+    count = f"{found.first:,.0f} or fewer" if found.at_first else f"about {worded(found.value)}"
+    size = state.source.size
+    copies = f" This is a what-if, from copies of {size:,}." if size is not None and found.value > size else ""
+    return (
+        f"At ε = {epsilon:g}, **{count}** {records} are enough for nine of ten releases to lose at most {lost} (95% "
+        f"interval: {interval(found)}).{copies}"
+    )
 
 
 def deployments(epsilon: float, used: Sequence[float]) -> str:
-    """How many of the deployments stand on either side of the slider's epsilon."""
+    """How many of the deployments stand on either side of an epsilon."""
     larger, equal = (sum(test(other) for other in used) for test in (epsilon.__lt__, epsilon.__eq__))
     return (
         f"**{larger} of {len(used)}** published deployments have a larger ε than {epsilon:g}, a weaker guarantee "

@@ -153,7 +153,7 @@ page.chart(
     verdict=f"{verdict} {hardest_line(hard, at, controls.n)}".strip(),
     caption=" ".join(filter(None, (caption, progress))),
 )
-page.left.markdown(words.decide_link(source, controls, chosen.key))
+page.left.markdown(words.decide_link(source, controls))
 sentences = [sentence]
 readouts: list[tuple[str, str, str]] = []
 if at_cursor is not None:

@@ -20,7 +20,6 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.style import PERTURBATIONS
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.api import release_once
-from pages.decide.briefing import words as briefings
 from pages.ui.code import experiment_call, redrawn
 from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
@@ -38,6 +37,8 @@ from pages.ui.verdict import proved_line, verdict
 
 FORMULA = text_beside(__file__, "formula.md")
 PROOFS = {"tight": "tight", "published": "as published", "classical": "textbook"}
+_NOTHING = 0.05  # points that are shown as 0.0
+_NEAR = 5.0  # points above the larger class below which its accuracy is named
 RELEASE_HELP = "Draw one private model with fresh noise, as a real deployment would"
 
 
@@ -71,15 +72,43 @@ def percentage_points(value: float) -> str:
     return points(value).replace(" ", " percentage ")
 
 
-def _learned(row: pd.Series, source: Source) -> briefings.Document:
-    found = briefings.learned(row["mean"], row.reference, row.nothing_learned)
-    return found | {"source": {"drawn": source.drawn(row.n)}}
-
-
 def larger_class(row: pd.Series, source: Source) -> str:
     """How that stands to always answering with the larger class, or "" where it is far above."""
-    told = _learned(row, source)
-    return briefings.fill(briefings.nothing(told) or briefings.floor(told), told)
+    lost, learnable, floor = _points(row), _learnable(row), f"{tenths(100 * row.nothing_learned)}%"
+    if learnable < _NOTHING:
+        return (
+            f"**Nothing to learn** from {source.drawn(row.n)}: always predicting the larger class has an accuracy of "
+            f"{floor}, the best model without privacy {tenths(100 * row.reference)}%."
+        )
+    above = learnable - lost
+    if above > _NEAR:
+        return ""
+    if above < _NOTHING:
+        return (
+            f"That is **no better** than always predicting the larger class ({floor}): all of the {points(learnable)} "
+            "above it are lost."
+        )
+    gone = "none is lost" if lost < _NOTHING else f"{tenths(lost)} are lost ({lost / learnable:.0%})"
+    return f"Always predicting the larger class has an accuracy of {floor}: of the {points(learnable)} above it, {gone}."
+
+
+def _points(row: pd.Series) -> float:
+    """Points of accuracy lost."""
+    return 100.0 * (row.reference - row["mean"])
+
+
+def _learnable(row: pd.Series) -> float:
+    """Points of accuracy that learning without privacy gains over the larger class."""
+    return 100.0 * (row.reference - row.nothing_learned)
+
+
+def _share(row: pd.Series) -> str:
+    """Share of those points that is lost, to stand after a loss; "" where there are none."""
+    lost, learnable = _points(row), _learnable(row)
+    if learnable < _NOTHING or lost < _NOTHING:
+        return ""
+    told = "all" if lost >= learnable else f"{lost / learnable:.0%}"
+    return f"; {told} of the {points(learnable)} that learning gains over the larger class"
 
 
 def answer(found: AttackSuccess) -> str:
@@ -108,10 +137,10 @@ def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     return f"{text} {comparison_of(experiment.problem)}"
 
 
-def decide_link(source: Source, controls: Controls, mechanism: str) -> str:
+def decide_link(source: Source, controls: Controls) -> str:
     """The way to the page that answers the opposite question, with these records."""
-    asked = {"at_hand": source.label, "way": mechanism_class(mechanism).label, "n": f"{controls.n:,}"}
-    return f"[Decide](./decide?{urlencode(asked)}) finds the smallest ε for the accuracy loss that you accept."
+    asked = {"at_hand": source.label} | ({"n": f"{controls.n:,}"} if source.size is None else {})
+    return f"[Decide](./decide?{urlencode(asked)}) finds the smallest ε that keeps what learning gains."
 
 
 def release(problem: Problem, plan: Plan) -> float:
@@ -177,7 +206,7 @@ def readouts(row: pd.Series, source: Source) -> list[tuple[str, str, str]]:
         (
             "Accuracy loss, percentage points",
             tenths(100 * (row.reference - row["mean"])),
-            split + briefings.share(_learned(row, source)),
+            split + _share(row),
         ),
         (
             "Privacy spent",

@@ -31,7 +31,8 @@ LEFT_SECONDS = 20.0
 MOST_SECONDS = 120.0  # of an upload on its way: 10 MB need a line of .7 Mbit/s
 CHECK_SECONDS = 5.0
 _LAST_SEEN: dict[str, float] = {}  # of each session that holds records or a room
-_ARRIVING: dict[str, asyncio.Timeout] = {}  # of each session: the upload that is on its way
+_MOST_FILES = 3  # of a session: a table, its dictionary and its ledger, which may be dropped together
+_ARRIVING: dict[str, list[asyncio.Timeout]] = {}  # of each session: the uploads that are on their way
 
 
 def why_off(headers: Mapping[str, str] | None = None) -> str:
@@ -76,7 +77,7 @@ def note_holder() -> None:
 class UploadGuard:
     """Middleware before Streamlit's uploads, which would take any number of files, also where no page asks for one.
 
-    It refuses before the body is read, and keeps one file a session: the last one.
+    It refuses before the body is read, and keeps few files a session: the last ones.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -98,44 +99,52 @@ class UploadGuard:
         # Streamlit would compare the length of the whole form with what a file may have; it counts what arrives, too.
         scope = dict(scope)
         del MutableHeaders(scope=scope)["content-length"]
-        session, _, file = scope["path"].removeprefix(self._place).partition("/")
-        await self._take(session, file, scope, receive, send)
+        session = scope["path"].removeprefix(self._place).partition("/")[0]
+        await self._take(session, scope, receive, send)
 
-    async def _take(self, session: str, file: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _take(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _ARRIVING.pop(session, None)
+                _note_end(session, until)
                 until.reschedule(None)
                 if message["status"] == 204:
-                    _keep_only(session, file)
+                    _keep_last(session)
             await send(message)
 
-        if earlier := _ARRIVING.pop(session, None):
-            earlier.reschedule(0.0)
+        earlier = _ARRIVING.get(session, [])
+        if len(earlier) >= _MOST_FILES:
+            earlier.pop(0).reschedule(0.0)
         try:
             async with asyncio.timeout(MOST_SECONDS) as until:
-                _ARRIVING[session] = until
+                _ARRIVING.setdefault(session, []).append(until)
                 await self.app(scope, receive, answer)
         except TimeoutError:
             if not until.expired():
                 raise
-            late = "Another file of this page has come since, or this one took too long.\n"
+            late = "Other files of this page have come since, or this one took too long.\n"
             await PlainTextResponse(late, 409)(scope, receive, send)
         except ClientDisconnect:
             pass  # the sender has gone and waits for no answer
         finally:
-            if _ARRIVING.get(session) is until:
-                del _ARRIVING[session]
+            _note_end(session, until)
+
+
+def _note_end(session: str, until: asyncio.Timeout) -> None:
+    """Forget an upload that is no longer on its way."""
+    arriving = _ARRIVING.get(session, [])
+    if until in arriving:
+        arriving.remove(until)
+    if not arriving:
+        _ARRIVING.pop(session, None)
 
 
 def _files() -> MemoryUploadedFileManager:
     return cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr)
 
 
-def _keep_only(session: str, file: str) -> None:
-    for other in list(_files().file_storage[session]):
-        if other != file:
-            _files().remove_file(session, other)
+def _keep_last(session: str) -> None:
+    for file in list(_files().file_storage[session])[:-_MOST_FILES]:
+        _files().remove_file(session, file)
 
 
 @contextlib.asynccontextmanager

@@ -30,8 +30,9 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.sources import reproductions
 from dpcore.figures.sparsity import l1, simplex, streaming
 from dpcore.mechanisms.simplex.sampling import SimplexSampling
+from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import Deployment
-from dpcore.studies.decide.threshold_interval import Answer
+from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
 from dpcore.studies.dimension import noise_growth, orthant
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
 from dpcore.studies.hardest.excess import HardestQuestion, hardest
@@ -192,7 +193,6 @@ def attacked() -> Any:
 LOST = np.array([40.0, 20.0, 4.0, 0.5])
 SIZES = np.array([math.nan, 50.0, 500.0, 900.0])
 AT = np.array([0.01, 0.1, 1.0, 10.0])
-ANSWER = Answer(0.8, 0.6, 1.2, 0.01, 10.0)
 USES = [
     Deployment("A statistical office", "a census", "2021-08", 19.61, 0.0, "person", "central", False, "", "", ""),
     Deployment("A network", "its statistics", "2020", 0.15, 0.0, "query", "central", True, "", "", ""),
@@ -209,9 +209,22 @@ CURVE = (np.array([0.0, 0.3, 1.0]), np.array([1.0, 0.4, 0.0]))
 BET = (np.array([0.0, 2.0, 20.0, 200.0]), np.array([-2.0, -1.0, 5.0, 900.0]))
 
 
-def budget(lost: Any = LOST, *, at_most: float = 5.0, answer: Answer = ANSWER, learnable: float = 9.0, **look: Any):
-    more = {"at_most": at_most, "answer": answer, "learnable": learnable}
-    return decide.budget_figure(AT, lost, lost - 1.0, lost + 1.0, **more, **({"epsilon": 1.0} | look))
+def smallest(lost: Any = LOST, *, at_most: float = 5.0, gain: float = 9.0, metric: str = "accuracy") -> SmallestEpsilon:
+    """An answer by eight splits that lose so much on average, single releases up to a point more or less."""
+    setting = loss_curve.Setting(Problem("synthetic", n=300), splits=8, epsilons=(*AT,), metric=metric)  # type: ignore[arg-type]
+    away = np.linspace(-0.5, 0.5, 8)[:, None, None] + np.array([-0.5, 0.5])[:, None]
+    single = 0.9 - 0.01 * (np.asarray(lost) + away)
+    ends, loss = np.full(8, 0.9), np.zeros((8, len(AT)))
+    none = np.zeros(0), np.zeros((0, len(AT)))
+    floor = ends - 0.01 * gain
+    curve = loss_curve.LostCurve(
+        setting, AT, single.mean(axis=1), single, ends, floor, loss, np.ones(len(AT)), {}, *none
+    )
+    return SmallestEpsilon(curve, keep=1.0 - at_most / gain)
+
+
+def budget(lost: Any = LOST, *, at_most: float = 5.0, gain: float = 9.0, **look: Any):
+    return decide.budget_figure(smallest(lost, at_most=at_most, gain=gain), **look)
 
 
 def equivalent(**look: Any):
@@ -288,7 +301,7 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     yield "scores", draws_of(attack.scores_figure, *scored), {}
     for name, figure in function.function_figures(attacked(), **look).items():
         yield f"function, {name}", lambda figure=figure: figure, {}
-    yield "budget", draws_of(budget, family="output"), {"epsilon": (1.0, 0.1)}
+    yield "budget", draws_of(budget, family="output"), {}
     yield "equivalent", draws_of(equivalent, family="output"), {}
     yield "uses", functools.partial(decide.uses_figure, USES, epsilon=1.0, theme=theme), {}
     bars = ["a<br>b", "c"], [1.3, 0.9], [1.5, 1.2], [1.6, math.nan]

@@ -7,77 +7,68 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.figures.decide import uses_figure
-from dpcore.studies.decide.threshold_interval import Answer
+from dpcore.figures.decide import budget_figure, uses_figure
 
 from . import pictures
-from .pictures import LOST, USES
+from .pictures import USES, smallest
 
-NOWHERE = Answer(math.inf, math.inf, math.inf, 0.01, 10.0)
 LOOK = {"family": "output", "theme": "light", "height": 400}
 
 
-def budget(lost=LOST, **changes):
-    return pictures.budget(lost, **LOOK, **changes)
+def budget(**changes):
+    return pictures.budget(**LOOK, **changes)
 
 
 def named(figure, start):
     return next(trace for trace in figure.data if (trace.name or "").startswith(start))
 
 
-def test_the_smallest_budget_stands_where_the_curve_meets_the_acceptable_loss():
-    figure = budget()
+def test_the_budget_to_sign_stands_on_what_may_be_lost():
+    answer = smallest()
+    figure = budget_figure(answer, **LOOK)
     diamond = figure.data[-1]
-    assert diamond.marker.symbol == "diamond" and (diamond.x[0], diamond.y[0]) == (0.8, 5.0)
-    sure = named(figure, "smallest budget, 95%")
-    assert list(sure.x) == [0.6, 1.2] and set(sure.y) == {5.0}
-    assert any("smallest budget: ε = 0.8" in note.text for note in figure.layout.annotations)
+    assert diamond.marker.symbol == "diamond"
+    assert (diamond.x[0], diamond.y[0]) == (answer.epsilon, pytest.approx(5.0))
+    assert list(named(figure, "smallest budget, 95%").x) == [answer.found.low, min(answer.found.high, 10.0)]
+    assert any(f"sign ε = {answer.epsilon:g}" in note.text for note in figure.layout.annotations)
+
+
+def test_the_thick_line_is_nine_of_ten_and_the_dotted_one_the_mean():
+    figure = budget()
+    assert named(figure, "nine of ten").line.width == 3 and (named(figure, "nine of ten").y > pictures.LOST + 0.5).all()
+    assert named(figure, "mean loss").line.dash == "dot" and np.allclose(named(figure, "mean loss").y, pictures.LOST)
 
 
 @pytest.mark.parametrize(
-    "learnable, text, edge",
-    [
-        (9.0, "always the larger class:<br>loss 9.0", 9.0),
-        (45.2, "↑ always the larger class<br>(45)", 30.0),
-        (-1.5, "always the larger class:<br>loss −1.5", -1.5),
-    ],
+    "gain, text",
+    [(9.0, "always the larger class:<br>loss 9.0"), (45.2, "↑ always the larger class<br>(45)")],
 )
-def test_all_that_there_is_to_learn_is_a_line_or_its_label_at_the_edge(learnable, text, edge):
-    figure = budget(learnable=learnable)
-    low, high = figure.layout.yaxis.range
-    assert set(named(figure, "always the larger class").y) == {learnable} and low < edge <= high
+def test_all_that_there_is_to_learn_is_a_line_or_its_label_at_the_edge(gain, text):
+    figure = budget(gain=gain)
+    assert list(named(figure, "always the larger class").y) == [pytest.approx(gain)] * 2
     (label,) = [a for a in figure.layout.annotations if "larger class" in a.text]
-    assert label.text == text and label.y == edge
+    assert label.text == text
 
 
-def test_an_interval_without_an_upper_end_goes_to_the_end_of_the_axis():
-    assert list(named(budget(answer=Answer(9.0, 6.0, math.inf, 0.01, 10.0)), "smallest budget, 95%").x) == [6.0, 10.0]
-
-
-def test_what_is_not_reachable_is_not_marked():
-    figure = budget(answer=NOWHERE)
-    assert len(named(figure, "smallest budget, 95%").x) == 0 and math.isnan(figure.data[-1].x[0])
-    assert not any("smallest budget" in note.text for note in figure.layout.annotations)
+def test_what_cannot_be_signed_is_not_marked():
+    none = budget(lost=np.full(4, 40.0))
+    assert len(named(none, "smallest budget, 95%").x) == 0 and math.isnan(none.data[-1].x[0])
+    assert not any("sign ε" in note.text for note in none.layout.annotations)
+    assert len(none.data) == len(budget().data), "a hidden trace stays the same trace"
 
 
 @pytest.mark.parametrize("at_most", [0.5, 5.0, 20.0, 80.0])
-def test_threshold_and_curve_lie_inside_the_axis(at_most):
-    figure = budget(at_most=at_most)
+def test_what_may_be_lost_and_the_curve_lie_inside_the_axis(at_most):
+    figure = budget(at_most=at_most, gain=90.0)
     low, high = figure.layout.yaxis.range
-    assert low <= 0.0 and max(at_most, 4.0) < high, "threshold and cursor"
-    assert high <= max(6.0 * at_most, 1.3 * 4.0) or at_most == 80.0, "and neither lies flat"
-    assert list(named(figure, "acceptable loss").y) == [at_most] * 2
+    assert low <= 0.0 and at_most < high <= max(6.0 * at_most, 1.0) + 1e-9, "and does not lie flat"
+    assert list(named(figure, "may be lost").y) == [pytest.approx(at_most)] * 2
 
 
-def test_the_cursor_s_dot_lies_on_the_curve_between_grid_points_too():
-    dot = budget(epsilon=10**-0.5).data[-2]
-    assert dot.y[0] == pytest.approx(12.0)  # half-way between 20 and 4 on a logarithmic axis
-
-
-def test_a_refused_part_of_the_curve_is_left_open():
-    lost = np.array([math.nan, math.nan, 4.0, 0.5])
-    figure = budget(lost=lost, epsilon=0.01)
-    assert list(figure.data[0].x) == [1.0, 10.0] and math.isnan(figure.data[-2].y[0])
+def test_pairs_in_the_right_order_are_called_by_their_name():
+    figure = budget_figure(smallest(metric="auc"), **LOOK)
+    said = [note.text for note in figure.layout.annotations]
+    assert any("AUC loss" in text for text in said) and not any("larger class" in text for text in said)
 
 
 def test_equivalent_sizes_are_drawn_against_all_records_and_name_their_metric():

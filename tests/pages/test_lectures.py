@@ -16,7 +16,7 @@ from dpcore.accounting.attack_limits import attack_cap
 from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.studies.decide import loss_curve
-from dpcore.studies.decide.repeated_releases import repeated_releases
+from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
 from dpcore.studies.dimension import orthant
 from dpcore.studies.geometry import excess_by_norm, hardest_data
 from dpcore.studies.multiclass.curves import Records, accuracy_against
@@ -228,23 +228,20 @@ def test_multiclass_one_model_for_all_and_a_cost_that_more_than_triples():
     assert answer("multiclass", 4) == "more than triples" and joint[1] > 3 * joint[0]
 
 
-def smallest_epsilon(step: int) -> float:
-    """The smallest budget of a step of the lecture on Decide."""
+def signed(step: int) -> SmallestEpsilon:
+    """The answer of a step of the lecture on Decide."""
     s = state("decide", step)
-    problem = Problem(s["at_hand"], n=s["n"], p=s["p"], delta=s["delta"], lam=s["lam"], seed=s["seed"])
-    return loss_curve.smallest_budget(loss_curve.lost_curve(loss_curve.Setting(problem, s["way"])), s["give_up"]).value
+    problem = Problem(s["at_hand"], n=s["n"], p=s["p"], delta=s["delta"], seed=s["seed"])
+    return SmallestEpsilon(loss_curve.lost_curve(usual_setting(problem)), s["keep"])
 
 
-def test_decide_half_the_loss_another_mechanism_more_people_and_more_releases():
-    found, stricter, output, many = map(smallest_epsilon, (1, 3, 5, 8))
-    assert state("decide", 3)["give_up"] == 0.5 * state("decide", 1)["give_up"]
-    assert answer("decide", 2) == "grows by about half" and 1.3 < stricter / found < 1.7
-    assert answer("decide", 4) == "larger" and 15 < output / stricter < 30
-    assert answer("decide", 7) == "falls to about a quarter" and state("decide", 8)["n"] == 4 * state("decide", 1)["n"]
-    assert 0.2 < many / found < 0.3
-    s = state("decide", 9)
-    plan = dpcore.calibrate(s["way"], n=s["n"], p=s["p"], epsilon=s["epsilon"], delta=s["delta"])
-    assert repeated_releases(plan, s["releases"], s["per_person"]).epsilon > 4 * s["epsilon"]
+def test_decide_keeping_more_more_people_and_more_releases():
+    found, more, many = map(signed, (1, 3, 6))
+    assert answer("decide", 2) == "triples" and 2.5 < more.epsilon / found.epsilon < 3.5
+    assert state("decide", 6)["n"] == 5 * state("decide", 1)["n"]
+    assert answer("decide", 5) == "falls to less than a fifth" and many.epsilon < more.epsilon / 5
+    releases = state("decide", 7)["releases"]
+    assert found.spent(releases).epsilon > 4 * found.epsilon and found.spent(releases).of_100 > 75
 
 
 def settled(page: AppTest) -> str:
@@ -268,7 +265,7 @@ def test_audit_outputs_reveal_a_missing_factor_and_kamath_wastes_noise():
 # Steps whose controls are all that their pages have; those that take seconds come by night.
 ALL_DRAWN = [
     *(("overview", "1"), ("perturbation", "1"), ("sparsity", "1"), ("sparsity", "8"), ("geometry", "1")),
-    *(("multiclass", "6"), ("survey", "3"), ("audit", "1"), ("audit", "8"), ("decide", "1"), ("decide", "9")),
+    *(("multiclass", "6"), ("survey", "3"), ("audit", "1"), ("audit", "8"), ("decide", "1"), ("decide", "7")),
     *(
         pytest.param(name, step, marks=pytest.mark.nightly)
         for name, step in (

@@ -1,21 +1,20 @@
-"""The table of every mechanism: nobody is missing, nobody is there without numbers or a reason."""
+"""The table of every mechanism: nobody is missing, nobody is there without a budget or a reason."""
 
 import dataclasses as dc
 import math
 
 import pytest
 
-from dpcore import Experiment, Problem, list_mechanisms, make_mechanism, run
-from dpcore.studies.decide import compare_mechanisms as table
-from dpcore.studies.decide.loss_curve import Setting, lost_curve
+from dpcore import Problem, list_mechanisms
+from dpcore.studies.decide.compare_mechanisms import CompareQuestion, ranked
+from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
+from tests.decisions import last
 
 PROBLEM = Problem("synthetic", n=300, p=4)
-SMALL = {"splits": 2}
 
 
-def compared(problem, **asked):
-    *_, rows = table.CompareQuestion(problem, **SMALL | asked).snapshots()
-    return rows
+def compared(problem):
+    return last(CompareQuestion(Setting(problem, splits=2), at_most=5.0))
 
 
 @pytest.fixture(scope="module")
@@ -23,54 +22,23 @@ def rows():
     return compared(PROBLEM)
 
 
-def test_every_registered_mechanism_has_a_row_with_numbers_or_a_reason(rows):
+def test_every_registered_mechanism_has_a_row_with_a_budget_or_a_reason(rows):
     assert [row.mechanism for row in rows] == list_mechanisms()
     for row in rows:
-        numbers = (row.score, row.without, row.lost, row.lost_se, row.limit)
-        assert all(map(math.isnan, numbers)) == (row.status != "ok")
-        assert bool(row.reason) == (row.status != "ok") == (row.guarantee == "")
-    assert {row.mechanism for row in rows if row.status != "ok"} == {
-        "ftrl",
-        "generalized_gaussian",
-        "gaussian_classifier",
-    }
+        assert bool(row.reason) == (row.status != "ok") == (row.guarantee == "") == (row.smallest is None)
+    refused = {row.mechanism for row in rows if row.status != "ok"}
+    assert refused == {"ftrl", "generalized_gaussian", "gaussian_classifier"}
     assert {row.guarantee for row in rows if row.mechanism in ("output_gamma", "objective_gamma")} == {"pure"}
 
 
-def test_numbers_are_those_of_the_curve_of_decide_and_of_experiments_on_its_splits(rows):
-    row = next(row for row in rows if row.mechanism == "objective_gamma")
-    setting = Setting(PROBLEM, "objective_gamma", **SMALL)
-    curve = lost_curve(setting)
-    assert row.lost == curve.lost_at(1.0) == pytest.approx(100 * (row.without - row.score))
-    means, best = [], []
-    for seed in setting.seeds:
-        found = run(Experiment(dc.replace(PROBLEM, seed=seed), ("objective_gamma",), repetitions=4))
-        accuracy = found[(found.metric == "accuracy") & (found.x == 1.0)].iloc[0]
-        means.append(accuracy["mean"])
-        best.append(accuracy["reference"])
-    assert row.without == pytest.approx(sum(best) / 2)
-    assert row.losses == pytest.approx([100 * (b - m) for b, m in zip(best, means, strict=True)])
-    mechanism = make_mechanism("objective_gamma")
-    assert row.limit == pytest.approx(100 * mechanism.attack_limit(PROBLEM.plan(mechanism, 1.0)))
-
-
-def test_the_smallest_budgets_come_first_and_the_smallest_losses_are_marked():
-    found = table.ranked(compared(PROBLEM, splits=4, at_most=5.0))
-    known = found[found.status == "ok"]
-    budgets = [row.value for row in known.smallest]
-    assert budgets == sorted(budgets) and budgets[0] < 1.0 < budgets[-1] and len(found) == len(list_mechanisms())
-    out_of_reach = known.lost[[budget == math.inf for budget in budgets]]
-    assert list(out_of_reach) == sorted(out_of_reach)
-    assert found.best[found.lost.idxmin()] and not found.best[found.status != "ok"].any()
-    assert 1 <= found.best.sum() < len(known)
-
-
-def test_as_good_is_decided_on_the_same_splits():
-    least = (10.0, 20.0, 30.0)
-    assert table._as_good(least, least)
-    assert table._as_good((10.3, 19.9, 30.0), least)
-    # One point more on every split is more, however much splits differ.
-    assert not table._as_good((11.0, 21.1, 31.0), least)
+def test_budgets_are_those_of_the_curve_of_decide_and_the_smallest_come_first(rows):
+    (row,) = [row for row in rows if row.mechanism == "objective_gamma"]
+    assert row.smallest == smallest_budget(lost_curve(Setting(PROBLEM, "objective_gamma", splits=2)), 5.0)
+    found = ranked(rows)
+    budgets = [row.smallest.value for row in found if row.smallest]
+    assert budgets == sorted(budgets) and budgets[0] < 1.0 < budgets[-1] and len(found) == len(rows)
+    assert budgets[-1] == math.inf, "out of reach"
+    assert all(row.smallest is None for row in found[len(budgets) :])
 
 
 def test_pure_budgets_leave_pure_mechanisms():

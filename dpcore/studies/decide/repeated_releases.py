@@ -50,6 +50,11 @@ class RepeatedReleases:
     cap: float
     curve: TradeoffCurve
 
+    @property
+    def of_100(self) -> int:
+        """`limit` as so many times in 100, rounded up."""
+        return math.ceil(100.0 * self.limit - 1e-9)
+
 
 def repeated_releases(plan: Plan, releases: int = 1, records: int = 1, delta: float | None = None) -> RepeatedReleases:
     """Privacy spent by `releases` adaptive releases like this plan, on people with `records` records each.

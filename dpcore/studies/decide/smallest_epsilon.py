@@ -1,7 +1,6 @@
 """The smallest epsilon to sign: how much nine of ten single releases may lose, as a share of what learning gains."""
 
 import dataclasses as dc
-import math
 from functools import cached_property
 
 from ...core.losses import get_loss
@@ -155,7 +154,7 @@ class SmallestEpsilon:
     @property
     def attacker(self) -> int:
         """How many times in 100 an attacker at 50:50 is right about one person after one release, at most."""
-        return math.ceil(100.0 * self.spent().limit - 1e-9)
+        return self.spent().of_100
 
     @property
     def unseen(self) -> float:

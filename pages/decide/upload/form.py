@@ -1,0 +1,207 @@
+"""Steps 1 to 3 of the page Decide: drop a file, say the question, check one table.
+
+The file's words and numbers appear in messages to its holder and nowhere else.
+"""
+
+from collections.abc import Callable, Collection, Hashable
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import data
+from dpcore.core.validation import shown
+from dpcore.data import Report, Source, UploadedRecords
+from pages.server.upload_lifetime import CHECK_SECONDS, LEFT_SECONDS, why_off
+from pages.ui.html import listed, literal, readable
+
+from .columns import ask_columns
+from .question import ask_question
+from .reading import ask_format, ask_unit
+from .session import REFUSED, Held, bounds_of, drop_zone, forget, held_file
+from .upload import Upload
+
+NOT_PRIVATE = (
+    "Nothing shown here about your records is private: not their accuracy, not their excess risk, not an ε chosen by "
+    "looking at them. Only a release made by the mechanism is."
+)
+STAYS = (
+    "The file stays in this server's memory: it is not written to disk, not logged, shown to no other visitor, and "
+    f"gone when you remove it here or {LEFT_SECONDS + CHECK_SECONDS:g} seconds after you close the page. Visits to "
+    "other pages of this dashboard do not remove it."
+)
+_AFTER_LOOKING = "chosen after looking at the records: not covered by ε"
+_ROWS_SHOWN = 8  # of a table, beyond which it scrolls
+
+
+def ask_file(arrived: Callable[[], None]) -> Upload | None:
+    """Draw the place for a file and all that its holder must declare; the file once that is confirmed and fits.
+
+    arrived: called when a file of records has come. The source's key is known to `dpcore` while this session holds the
+    records, and to nobody afterwards. What was declared is kept while other pages are shown. Not to be called twice in
+    a script.
+    """
+    if off := why_off():
+        forget()
+        st.caption(off)
+        return None
+    held = held_file()
+    if held is None:
+        drop_zone(
+            "Your own records: CSV, Parquet or LIBSVM, with column dictionary and ledger if you have them", arrived
+        )
+        _tell_refused()
+        st.caption(STAYS)
+        return None
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        line = st.empty()
+        line.markdown(f"**{literal(held.name)}**", width="content")
+        st.button("Remove", on_click=forget)
+        with st.popover("Add a dictionary or a ledger"):
+            drop_zone("A column dictionary that you downloaded here, or the ledger of earlier releases", arrived)
+    _tell_refused()
+    try:
+        # Once all is confirmed, results belong near the top of the page, unless something is left to mend.
+        with st.expander("The file, the question and its columns", expanded=held.unfit or not held.confirmed):
+            found = _declared(held, line)
+        held.unfit = False
+    except ValueError as error:
+        if held.confirmed and not held.unfit:
+            held.unfit = True
+            st.rerun()
+        st.error(literal(readable(str(error).replace(held.name, repr(held.name)))))
+        found = None
+    except Exception as error:
+        # Streamlit logs every error, and this one may quote a cell.
+        raise RuntimeError(f"an upload could not be read ({type(error).__name__})") from None
+    if found is None:
+        held.kept.pop("records", None)
+        return None
+    records, unit, most = found
+    _tell(held, records, unit, most)
+    return Upload(records.source, unit, most, held.key, held.digest, held.ledger)
+
+
+def _tell_refused() -> None:
+    for told in st.session_state.get(REFUSED, ()):
+        st.error(literal(readable(told)))
+
+
+def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, int] | None:
+    """The records as declared by the controls, what one row is and the rows that one has at most; None while something
+    is left to declare. line: place for what the file is.
+    """
+    table = ask_format(held)
+    told = [f"**{literal(held.name)}**", f"{table.rows:,} rows, {len(table.columns):,} columns"]
+    told += ["with a column dictionary"] if held.dictionary else []
+    told += [f"with a ledger of {len(held.ledger.releases):,} releases"] if held.ledger else []
+    line.markdown(" · ".join(told), width="content")
+    unit = ask_unit(held)
+    question = ask_question(held, table)
+    table = table.with_label(question.label)
+    facts = held.keep("facts", (question, table.form), lambda: data.facts_of(table, question))
+    declared = ask_columns(held, table, facts)
+    if declared is None or unit is None:
+        return None
+
+    def scaled() -> UploadedRecords:
+        try:
+            return UploadedRecords(table, declared, held.name)
+        except ValueError:
+            held.show(declared)  # a refusal says how many rows do not fit
+            raise
+
+    return held.keep("records", (table.label, table.form, declared), scaled), *unit
+
+
+def _tell(held: Held, records: UploadedRecords, unit: str, most: int) -> None:
+    """Say what was done to the records."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(done(records.report, records.source), width="content")
+        st.download_button(
+            "Download the column dictionary",
+            data.write_dictionary(records.label, records.declared, unit, most),
+            "columns.json",
+            "application/json",
+            help="Dropped together with next month's file, it declares and confirms everything at once.",
+            on_click="ignore",
+        )
+    if (table := _changes(records))["Column"]:
+        long = len(table["Column"]) > _ROWS_SHOWN
+        with st.container(height=300 if long else "content", border=False):
+            st.table(table, hide_index=True)
+    st.warning(" ".join(filter(None, [looking_warning(records.source, literal), NOT_PRIVATE])))
+    held.show(records.declared)
+
+
+def done(report: Report, source: Source) -> str:
+    """Rows read, left out and clipped, as Markdown.
+
+    >>> from dpcore.data import SOURCES
+    >>> done(Report(150, 0, {"width": 0}), SOURCES["iris"])
+    'Read 150 rows; nothing was left out or clipped. 105 records for training, 45 for testing.'
+    """
+    told = [f"Read {report.read:,} rows"]
+    if report.dropped:
+        unknown = ", or a level was not declared" if any(report.unknown.values()) else ""
+        told.append(f"{report.dropped:,} left out, because a number or the label is missing{unknown}")
+    clipped = {column: count for column, count in report.clipped.items() if count}
+    if clipped:
+        worst = sorted(clipped, key=lambda column: (-clipped[column], column))
+        named = listed(f"{literal(column)} {clipped[column]:,}" for column in worst)
+        told.append(f"{sum(clipped.values()):,} values beyond your bounds clipped to them ({named})")
+    if len(told) == 1:
+        told.append("nothing was left out or clipped")
+    whole = report.read - report.dropped
+    return f"{'; '.join(told)}. {source.size:,} records for training, {whole - (source.size or 0):,} for testing."
+
+
+def _changes(records: UploadedRecords) -> dict[str, list[str]]:
+    """Gaps, undeclared levels and clipped values of the columns that have any, as columns of a table."""
+    report, kept = records.report, records.report.read - records.report.dropped
+    rows = []
+    for column, said in bounds_of(records.declared).items():
+        clipped = report.clipped.get(column, 0)
+        if not any((report.gaps[column], report.unknown.get(column, 0), clipped)):
+            continue
+        category = column in report.unknown
+        bounds = f"{len(said)} levels" if category else f"{said[0]:g} to {said[1]:g}"
+        share = "" if category else f"{clipped:,} ({clipped / kept:.1%})"
+        unknown = f"{report.unknown[column]:,}" if category else ""
+        rows.append((literal(column), bounds, f"{report.gaps[column]:,}", unknown, share))
+    if report.unlabelled:
+        rows.append(("the label", "", f"{report.unlabelled:,}", "", ""))
+    names = ("Column", "Declared", "Rows without a value", "Rows with another level", "Values clipped")
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+def looking_warning(source: Source, spelled: Callable[[str], str] = str) -> str:
+    """A sentence on the columns of an upload that were declared after looking at its records, else ""."""
+    looked = data.held(source.key).declared.after_looking if data.is_private(source.key) else ()
+    return f"{listed(map(spelled, looked))}: bounds or levels {_AFTER_LOOKING}." if looked else ""
+
+
+def clipping_warning(source: Source) -> str:
+    """A sentence for a headline where bounds clip more than 1% of a column of an upload, else "".
+
+    Plain text with a column's name in it, to be escaped where it is shown.
+    """
+    if not data.is_private(source.key):
+        return ""
+    report = data.held(source.key).report
+    clipped = report.heavily_clipped()
+    if not clipped:
+        return ""
+    worst, share = next(iter(clipped.items()))
+    told = f"{shown(worst)} in {share:.1%} of the records"
+    if len(clipped) > 1:
+        told = f"{len(clipped)} of {len(report.clipped)} columns in more than 1% of the records, most of all {told}"
+    return f"Your bounds clip {told}: all results below use the clipped values."
+
+
+def note_looks(asked: Collection[Hashable]) -> int:
+    """Count questions whose answers from the records of this session's file are shown; each counts once."""
+    held = held_file()
+    if held is None:
+        return len(asked)
+    held.looks.update(asked)
+    return len(held.looks)
