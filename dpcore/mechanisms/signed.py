@@ -17,8 +17,9 @@ from typing import Any
 
 from .._version import __version__
 from ..core.privacy import Budget
+from ..core.specification import Spec
 from ..core.validation import check_real, integer, shown
-from ..data import Category, Declared, Format, UploadedRecords, read_table
+from ..data import Category, Declared, Format, UploadedRecords, held, is_private, read_table
 from . import api
 from .base import Mechanism
 from .plan import Plan, Release
@@ -47,6 +48,14 @@ def keyed_digest(content: bytes, key: str) -> str:
         # The message must not repeat a key that was mistyped.
         raise ValueError(f"key must be {2 * _KEY_BYTES} digits from 0 to 9 and a to f, got {len(key)} characters")
     return hmac.new(bytes.fromhex(key), content, "sha256").hexdigest()
+
+
+def released_spec(problem: Problem, mechanism: Mechanism) -> Spec:
+    """Specification of what is released: where a problem has all training records of a file, its complete rows."""
+    spec = problem.spec(mechanism)
+    if not is_private(problem.source) or spec.n != (records := held(problem.source)).source.size:
+        return spec
+    return dc.replace(spec, n=records.rows)
 
 
 @dc.dataclass(frozen=True)
@@ -116,9 +125,7 @@ class SignedPlan:
             )
         if problem.p != p:
             raise ValueError(f"p must be the file's {p}, got {problem.p}")
-        spec = problem.spec(mechanism)
-        if spec.n == size:
-            spec = dc.replace(spec, n=records.rows)
+        spec = released_spec(problem, mechanism)
         domain = spec.domain
         arguments: dict[str, Any] = {"key": mechanism.key, "n": spec.n, "p": spec.p}
         arguments |= {"epsilon": epsilon, "delta": problem.delta}

@@ -6,6 +6,7 @@ from pages.decide.briefing.content import Briefing
 from pages.decide.briefing.page import html_page
 from pages.decide.state import State
 from pages.ui import share_link
+from pages.ui.html import literal
 
 
 def show(state: State) -> None:
@@ -18,9 +19,9 @@ def show(state: State) -> None:
         st.markdown(f"**Nothing to sign:** {answer.why} {answer.change}")
         return
     briefing = Briefing.of(answer, state.source, upload, state.releases, state.looks, _address(state))
-    st.markdown(briefing.sections["The guarantee"]["All releases"])
+    st.markdown(literal(briefing.sections["The guarantee"]["All releases"]))
     if briefing.nothing_to_sign:
-        st.caption(briefing.nothing_to_sign)
+        st.caption(literal(briefing.nothing_to_sign))
     files = [
         ("Page to sign (HTML)", html_page(briefing), "html", "text/html"),
         ("Plan (JSON)", briefing.to_json(), "json", "application/json"),

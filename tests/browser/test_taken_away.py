@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ..harness import Server
-from .looks import Chart
 
 pytestmark = pytest.mark.browser
 
@@ -28,12 +27,11 @@ def taken(page: Page, label: str, folder: Path) -> Path:
 
 @pytest.mark.nightly
 def test_the_briefing_says_what_the_page_says(server: Server, page: Page, tmp_path: Path):
-    page.goto(f"{server.url}/decide?n=1%2C000&give_up=5&more=download")
-    Chart(page, "budget").shown()
-    expect(page.get_by_text(re.compile(r"all \d+ splits"))).to_be_visible()
-    numbers = json.loads(taken(page, "Numbers (JSON)", tmp_path).read_text(encoding="utf-8"))
-    shown = page.get_by_text(re.compile("is the smallest privacy budget")).inner_text()
-    budget, reference = float(f"{numbers['budget']['value']:.2g}"), 100 * numbers["reference"]
-    assert f"{budget:g}" in shown and f"{reference:.1f}" in shown
-    assert numbers["link"].startswith(f"{server.url}/decide?")
-    assert "To sign: " in taken(page, "Page to sign (HTML)", tmp_path).read_text(encoding="utf-8")
+    page.goto(f"{server.url}/decide?n=1%2C000&more=download")
+    plan = json.loads(taken(page, "Plan (JSON)", tmp_path).read_text(encoding="utf-8"))
+    answer = plan["page"]["answer"]
+    assert answer.startswith("Sign ε = ") and plan["page"]["link"].startswith(f"{server.url}/decide?")
+    expect(page.get_by_text(re.compile(re.escape(answer.split(";")[0]).replace(r"\ ", r"\s")))).to_be_visible()
+    assert answer in taken(page, "Page to sign (HTML)", tmp_path).read_text(encoding="utf-8").replace(
+        "\N{NO-BREAK SPACE}", " "
+    )

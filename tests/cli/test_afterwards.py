@@ -12,7 +12,7 @@ from dpcore import Problem, make_mechanism
 from dpcore.cli.signed import KEY_VARIABLE
 from dpcore.data import Category, Declared, UploadedRecords, read_table
 from dpcore.mechanisms.signed import SignedPlan, keyed_digest
-from tests.briefings import KEY, to_sign
+from tests.briefings import KEY, PERSON, to_sign
 from tests.cli.test_cli import call
 
 WARDS = ("north", "south", "7")
@@ -32,12 +32,11 @@ def model(request, capsys, tmp_path, monkeypatch):
     declared = Declared(("age",), (0.0,), (100.0,), "yes", categories=(Category("ward", WARDS),))
     held = UploadedRecords(read_table(table(), "people.csv", "sick"), declared, "people.csv")
     problem, mechanism = Problem(held.key, n=56, loss=request.param), make_mechanism("output_gaussian")
-    planned = {"releases": 1, "records_per_person": 1}
-    plan = SignedPlan.of(problem, mechanism, 8.0, held, keyed_digest(table(), KEY), **planned)
+    plan = SignedPlan.of(problem, mechanism, 8.0, held, keyed_digest(table(), KEY), **PERSON)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     (tmp_path / "people.csv").write_bytes(table())
-    (tmp_path / "b.json").write_text(to_sign(plan, n=56).to_json(), encoding="utf-8")
+    (tmp_path / "b.json").write_text(to_sign(plan).to_json(), encoding="utf-8")
     assert call(capsys, "solve", "--plan", "b.json", "--data", "people.csv")[0] == 0
     return request.param, json.loads((tmp_path / "b.released.json").read_text())
 

@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 def plan(folder, monkeypatch) -> list[str]:
     """Words of the release of a signed plan."""
     (folder / "signed.csv").write_bytes(PEOPLE)
-    (folder / "b.json").write_text(to_sign().to_json(), encoding="utf-8")
+    (folder / "b.json").write_text(to_sign(signed()).to_json(), encoding="utf-8")
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     return ["solve", "--plan", "b.json", "--data", "signed.csv"]
 

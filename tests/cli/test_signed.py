@@ -18,8 +18,8 @@ from dpcore import Problem, make_mechanism
 from dpcore.cli.signed import KEY_VARIABLE
 from dpcore.data import Category, Declared, UploadedRecords, load, read_table
 from dpcore.mechanisms import api
-from dpcore.mechanisms.signed import SignedPlan, keyed_digest
-from tests.briefings import KEY, PEOPLE, example, own_records, signed, to_sign
+from dpcore.mechanisms.signed import EarlierReleases, SignedPlan, keyed_digest
+from tests.briefings import KEY, PEOPLE, PERSON, ledger, own_records, signed, specimen, to_sign
 from tests.cli.test_cli import call
 from tests.upload_page import people
 
@@ -29,7 +29,7 @@ def given(tmp_path, monkeypatch):
     """Words of a run from a folder with the file, the briefing and the key."""
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     (tmp_path / "of next month.csv").write_bytes(PEOPLE)
-    (tmp_path / "briefing.json").write_text(to_sign().to_json(), encoding="utf-8")
+    (tmp_path / "briefing.json").write_text(to_sign(signed()).to_json(), encoding="utf-8")
     (tmp_path / "briefing.key").write_text(f"{KEY}\n")
     monkeypatch.chdir(tmp_path)
     return ["solve", "--plan", "briefing.json", "--data", "of next month.csv", "--key-file", "briefing.key"]
@@ -54,7 +54,6 @@ def entropy(monkeypatch):
     return rewind
 
 
-ONCE = {"releases": 1, "records_per_person": 1}
 LEDGER = "of next month.csv.ledger.json"
 
 
@@ -91,7 +90,7 @@ def test_the_release_is_that_of_the_plan_on_the_page_and_learns_from_all_rows(ca
 def test_a_smaller_n_is_kept():
     held, mechanism = own_records(), make_mechanism("output_gaussian")
     problem = Problem(held.key, n=60, seed=7)
-    plan = SignedPlan.of(problem, mechanism, 1.0, held, signed().digest, **ONCE)
+    plan = SignedPlan.of(problem, mechanism, 1.0, held, signed().digest, **PERSON)
     assert plan.release(PEOPLE, KEY).plan.spec.n == 60
 
 
@@ -103,7 +102,7 @@ def test_the_scaling_told_is_the_one_of_the_records(capsys, tmp_path, monkeypatc
     held = UploadedRecords(read_table(content, "people.csv", "sick"), declared, "people.csv")
     assert np.allclose(np.linalg.norm(held.first(100, 0).X.toarray()[:, 1:], axis=1), np.sqrt(2 / 3))
     mechanism, digest = make_mechanism("output_gaussian"), keyed_digest(content, KEY)
-    plan = SignedPlan.of(Problem(held.key, n=70, p=12), mechanism, 1.0, held, digest, **ONCE)
+    plan = SignedPlan.of(Problem(held.key, n=70, p=12), mechanism, 1.0, held, digest, **PERSON)
     (tmp_path / "people.csv").write_bytes(content)
     (tmp_path / "briefing.json").write_text(to_sign(plan).to_json(), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -123,6 +122,18 @@ def test_a_second_run_needs_again_and_adds_up_what_is_spent(capsys, given, tmp_p
     second = beside(tmp_path, "briefing.released-2.json")
     assert beside(tmp_path) == first and second["theta"] != first["theta"]
     assert 1.0 < json.loads(out)["total"]["epsilon"] < 2.0 and json.loads(out)["total"]["delta"] == 2e-6
+
+
+@pytest.mark.parametrize(("known", "told"), [(None, "0 earlier"), (1, "1 earlier"), (2, ""), (3, "")])
+def test_releases_that_the_plan_does_not_count_are_told_before_another_one(capsys, given, tmp_path, known, told):
+    beside = dc.replace(ledger(2), file="of next month.csv")
+    (tmp_path / LEDGER).write_text(beside.to_json())
+    earlier = None if known is None else EarlierReleases(known, None)
+    text = to_sign(dc.replace(signed(), earlier=earlier)).to_json()
+    (tmp_path / "briefing.json").write_text(text, encoding="utf-8")
+    code, _, err = call(capsys, *given)
+    assert code == 0 and err.count("\n") == bool(told)
+    assert not told or (err.startswith("Warning: the plan was signed with " + told) and f"{LEDGER} has 2" in err)
 
 
 def test_a_copy_of_the_plan_in_another_folder_is_no_second_plan(capsys, given, tmp_path):
@@ -148,7 +159,8 @@ def test_a_fingerprint_of_128_bits_covers_everything():
     assert re.fullmatch("([0-9a-f]{4}-){7}[0-9a-f]{4}", plan.fingerprint)
     document = plan.document()
     others = {"seed": 8, "file": "b", "label": "b", "form": None, "digest": "b", "version": "9.9.9"}
-    others |= {"releases": 9, "records_per_person": 2, "arguments": {}, "calibrated": {}}
+    others |= {"releases": 9, "records_per_person": 2, "unit": "b", "arguments": {}, "calibrated": {}}
+    others |= {"earlier": {"number": 1, "total": {"epsilon": 1.0, "delta": 0.0}}}
     others["declared"] = document["declared"] | {"after_looking": ["age"]}
     assert set(others) == set(document)
     prints = set()
@@ -159,7 +171,7 @@ def test_a_fingerprint_of_128_bits_covers_everything():
 
 
 def changed(**what: object) -> str:
-    document = to_sign().document()
+    document = to_sign(signed()).document()
     for path, value in what.items():
         place = document["release"]
         *outer, last = path.split("__")
@@ -183,12 +195,16 @@ def changed(**what: object) -> str:
         ("briefing.json", changed(seed=-1).encode(), "seed must be"),
         ("briefing.json", changed(releases=True).encode(), "releases must be"),
         ("briefing.json", changed(form={"encoding": "utf-8-sig"}).encode(), "as a briefing writes it"),
+        ("briefing.json", changed(unit="visit").encode(), "changed since"),
+        ("briefing.json", changed(earlier={"number": 0, "total": None}).encode(), "changed since"),
+        ("briefing.json", changed(earlier={"number": -1, "total": None}).encode(), "number must be"),
+        ("briefing.json", changed(earlier={"total": None}).encode(), "as a briefing writes it"),
         ("briefing.json", changed(more=1).encode(), "release must have"),
-        ("briefing.json", example().to_json().encode(), "without a file"),
+        ("briefing.json", specimen().to_json().encode(), "without a file"),
         ("briefing.json", b"[]", "must be a briefing's JSON"),
         ("briefing.json", b"no JSON", "must be JSON"),
     ],
-    ids=range(15),
+    ids=range(19),
 )
 def test_another_file_key_or_plan_is_refused_and_nothing_is_spent(capsys, given, tmp_path, file, content, said):
     (tmp_path / file).write_bytes(content)
@@ -200,7 +216,8 @@ def test_another_file_key_or_plan_is_refused_and_nothing_is_spent(capsys, given,
 def test_a_version_that_finds_another_plan_is_refused(capsys, given, tmp_path):
     plan = signed()
     other = dc.replace(plan, calibrated=plan.calibrated | {"scale": 0.999 * plan.calibrated["scale"]})
-    (tmp_path / "briefing.json").write_text(to_sign(other).to_json(), encoding="utf-8")
+    document = to_sign(plan).document() | {"release": other.document(), "signing": {"fingerprint": other.fingerprint}}
+    (tmp_path / "briefing.json").write_text(json.dumps(document))
     code, _, err = call(capsys, *given)
     assert code == 2 and "scale must be" in err and "as signed" in err
 
@@ -264,14 +281,14 @@ def test_what_belongs_to_a_plan_needs_one(capsys, given):
 def test_no_release_from_copies_of_records_can_be_signed():
     held, mechanism = own_records(), make_mechanism("output_gaussian")
     with pytest.raises(ValueError, match="n must be at most the file's 70 training records, got 71"):
-        SignedPlan.of(Problem(held.key, n=71), mechanism, 1.0, held, signed().digest, **ONCE)
+        SignedPlan.of(Problem(held.key, n=71), mechanism, 1.0, held, signed().digest, **PERSON)
 
 
 @pytest.mark.parametrize("key", ["objective_gamma", "noisy_gd", "noisy_sgd"])
 def test_every_way_gives_the_problem_s_plan(key):
     held, mechanism = own_records(), make_mechanism(key)
     problem = Problem(held.key, n=60, delta=0.0 if key == "objective_gamma" else 1e-6)
-    plan = SignedPlan.of(problem, mechanism, 2.0, held, signed().digest, **ONCE)
+    plan = SignedPlan.of(problem, mechanism, 2.0, held, signed().digest, **PERSON)
     assert SignedPlan.read(json.loads(json.dumps(plan.document()))).plan() == problem.plan(mechanism, 2.0)
 
 

@@ -1,4 +1,4 @@
-"""A briefing says what its download says, on a page that asks nobody for anything and runs no text of a visitor's."""
+"""The page to sign and its JSON say the same, which is what the answer, the plan and the ledger say."""
 
 from __future__ import annotations
 
@@ -11,155 +11,160 @@ import pytest
 
 import dpcore
 from dpcore.core.privacy import Budget
-from dpcore.data import SOURCES, Category
-from dpcore.mechanisms.signed import SignedPlan
-from pages.decide.briefing import words
-from pages.decide.briefing.content import UNCOUNTED, Briefing, Guarantee, Interval
+from dpcore.data import Category, write_dictionary
+from dpcore.mechanisms.signed import EarlierReleases, SignedPlan
+from dpcore.studies.decide.release_ledger import LedgerEntry, ReleaseLedger
+from pages.decide import takeaway
+from pages.decide.briefing.content import MODERATE, STRONG, UNCOUNTED, Briefing, _told
 from pages.decide.briefing.page import html_page
+from pages.decide.upload.upload import Upload
 
-from ..briefings import EVIL, KEY, PEOPLE, Reader, evil, example, signed, to_sign, untrue
+from ..briefings import EVIL, KEY, MANY, Reader, ledger, named, specimen, to_sign
+from ..page_driver import open_source
+
+# Of the registry of OpenDP, schemas/deployments-schema.yaml.
+REGISTRY = {
+    "basic": "name data_curators description intended_use data_product_type data_product_region data_product_sector "
+    "publication_date",
+    "dp_variant": "variant_name data_domain unprotected_quantities",
+    "privacy_loss": "privacy_unit privacy_unit_details number_of_privacy_units privacy_parameters "
+    "privacy_parameters_details",
+    "deployment_model": "model_name model_name_details trust_assumptions actors release_type release_type_details "
+    "data_source_type data_source_type_details access_type access_type_details",
+    "implementation": "preprocessing_and_hyperparameter_tuning mechanisms composition post_processing justification "
+    "utility additional_information",
+    "administrative": "evidence_sources status registry_authors tier",
+}
 
 
-def test_the_page_says_what_the_download_says():
+def lines(briefing: Briefing) -> dict[str, str]:
+    return {name: line for section in briefing.sections.values() for name, line in section.items()}
+
+
+def test_the_page_says_everything_that_is_signed_and_the_json_says_the_same():
     briefing = to_sign()
-    document, page = json.loads(briefing.to_json()), html_page(briefing)
-    assert document == briefing.document() and untrue(page, document) == []
-    # The power twin: a page that says one number otherwise, or one more, is caught.
-    assert untrue(page.replace(">93.4%</data>", ">93.5%</data>", 1), document)
-    assert untrue(page.replace("an accuracy loss of", "an accuracy loss in 2026 of", 1), document)
-    assert untrue(page, document | {"score": 0.91})
-    assert {path for path, *_ in Reader(page).said} >= {
-        *("budget.value", "score", "reference", "attack_success_of_100.limit", "warnings.0", "link"),
-        *("signing.records", "guarantee.unit", "guarantee.epsilon", "guarantee.delta", "guarantee.delta_records"),
-        *("mechanism", "version", "signing.releases", "signing.total.epsilon", "signing.total.delta", "lost"),
-        *("signing.loss_low", "signing.loss_high", "signing.looks", "signing.algorithm", "release.digest"),
-        *("signing.fingerprint", "release.calibrated.scale"),
-    }
-    assert document["guarantee"]["delta_records"] == 100 * 1e-6
-    assert page.count('class="blank"') == len(words.BLANKS)
-    assert SignedPlan.read(document["release"]) == signed()
+    answer, plan, said = briefing.answer, briefing.plan, lines(briefing)
+    assert said["Label"] == "The column sick. Positive: yes. Negative: all others."
+    assert said["Columns"].replace("\N{NO-BREAK SPACE}", " ") == "age 0 to 101; dose 0 to 1"
+    assert said["Rows"] == "400 read, none left out, 400 learned from. To measure the loss, 120 were held out."
+    assert plan.plan().spec.n == 400 and dpcore.__version__ in said["Mechanism"]
+    assert said["File"].startswith("people.csv, HMAC-SHA-256 ") and plan.digest[:4] in said["File"]
+    assert plan.fingerprint in said["Plan"]
+    assert briefing.name == f"people_eps{answer.epsilon:g}_{plan.fingerprint.replace('-', '')[:8]}"
+    assert "One person" in said["Protected"] and "400 rows that differ in one row" in said["Neighbours"]
+    assert said["One release"].startswith(f"ε = {answer.epsilon:g} for one row") and said["Not in ε"] == UNCOUNTED
+    assert f"Half of single releases lose less than {answer.usual_lost:.1f}" in said["Loss of one release"]
+    assert f"nine of ten less than {answer.most_lost:.1f}" in said["Loss of one release"]
+    assert f"The mean loss at ε = {answer.epsilon:g} is {answer.mean_lost:.1f}" in said["Loss of one release"]
+    assert said["Seen before"].startswith("17 answers from this file")
+    document, page = json.loads(briefing.to_json()), Reader(html_page(briefing)).said
+    assert {key: document["page"][key] for key in briefing.sections} == briefing.sections
+    for text in (*said.values(), answer.sentence(), briefing.question, briefing.why, briefing.link):
+        assert text.replace("\N{NO-BREAK SPACE}", " ") in page
+    for each in briefing.neighbours:
+        assert f"ε = {each.epsilon:.3g} for one {each.unit}: {each.who}" in page
+    for blank in ("Purpose", "Recipient", "Controller", "Signature", "Date"):
+        assert page.count(blank) == 1 + (blank in ("Signature", "Date"))
 
 
 def test_no_text_of_a_visitor_s_becomes_markup_and_the_page_refers_to_nothing():
-    harmed = Reader(html_page(evil()))
-    assert harmed.tags == Reader(html_page(example())).tags and not {"script", "img", "link", "a"} & {*harmed.tags}
-    assert harmed.addresses == [] and untrue(html_page(evil()), evil().document()) == []
-    assert any(text == EVIL for _, _, text in harmed.said)
-    page = html_page(example())
+    evil, _ = named(EVIL)
+    harmed, plain = Reader(html_page(evil)), Reader(html_page(to_sign()))
+    assert {*harmed.tags} == {*plain.tags} and not {"script", "img", "link", "a"} & {*harmed.tags}
+    assert harmed.addresses == [] and EVIL[:19] in harmed.said and EVIL in evil.to_json()
+    page = html_page(to_sign())
     assert page.count("http") == 2  # the link, and http-equiv
     assert "default-src 'none'" in page and "url(" not in page and "@import" not in page
+    assert re.fullmatch(r"[\w.-]+", evil.name)
 
 
-def test_attack_success_is_rounded_to_the_safe_side():
-    found = dpcore.AttackSuccess(cap=0.7001, limit=0.6001, measured=0.61, certified=0.5999, runs=100)
-    rounded = example(attack_success=found).document()["attack_success_of_100"]
-    assert rounded == {"certified": 59, "limit": 61, "cap": 71}
-    found = dc.replace(found, limit=0.55, certified=0.55)
-    rounded = example(attack_success=found).document()["attack_success_of_100"]
-    assert rounded == {"certified": 55, "limit": 55, "cap": 71}
+def test_columns_that_do_not_fit_are_named_by_the_digest_of_the_dictionary():
+    wide, held = named("WWWW of a long name " * 4 + "W")
+    digest = hashlib.sha256(write_dictionary(held.label, held.declared).encode()).hexdigest()
+    told = lines(wide)["Columns"]
+    assert told.startswith("21: 20 of numbers, 1 of categories with 83 levels") and digest[:4] in told
 
 
 def test_what_is_spent_is_rounded_up():
-    for spent, told in ((1.2341, "1.24"), (0.05120001, "0.0513"), (1.23, "1.23"), (1e-6, "0.000001")):
-        assert words.fill("{spent:spent}", {"spent": spent}) == told
+    for spent, told in ((1.2341, "1.24"), (0.05120001, "0.0513"), (1.23, "1.23"), (1234.0, "1,240")):
+        assert _told(Budget(spent, 1e-6)) == f"ε = {told} and δ = 1 in 1,000,000"
 
 
 @pytest.mark.parametrize(
-    "changes, said",
-    [
-        (
-            {"budget": Interval(None, None, None, "Too few.")},
-            "With 4,321 patients drawn with replacement from 398 (a what-if), at no privacy budget that was "
-            "tried do nine of ten releases lose at most 5.5 points of accuracy. Too",
-        ),
-        ({"budget": Interval(0.01, None, 0.02, at_first=True)}, "any privacy budget from ε = 0.01 on"),
-        ({"source": SOURCES["synthetic"]}, "With 4,321 people, ε = 0.57 is the smallest privacy budget"),
-        ({"budget": Interval(0.5, None, None)}, "95% interval: below the scale to beyond the scale"),
-        (
-            {"floor": 0.9262},
-            "an accuracy of 92.6%: of the 3.1 points above it, 2.3 are lost (74%)",
-        ),
-        ({"floor": 0.94}, "no better than always predicting the larger class (94.0%): all of the 1.7 points"),
-        ({"floor": 0.957}, "Nothing to learn from 4,321 patients drawn with replacement from 398 (a what-if): always"),
-        ({"guarantee": Guarantee(1.0, 0.0, 1.0, 0.0)}, "δ = none (pure)"),
-    ],
+    ("before", "said"),
+    [(None, "no ledger was shown"), (0, "The ledger counts none before"), (2, "The ledger counts 2 before, in total")],
 )
-def test_what_cannot_be_told_is_said(changes, said):
-    document = example(**changes).document()
-    sentences = (words.budget(document), words.floor(document), words.guarantee(document))
-    assert said in words.fill("".join(sentences), document).replace("**", "")
-    assert untrue(html_page(example(**changes)), document) == []
+def test_the_total_has_planned_and_earlier_releases_and_the_plan_knows_them(before, said):
+    known = None if before is None else ledger(before)
+    briefing = to_sign(releases=3, ledger=known)
+    entries = (LedgerEntry.of(briefing.plan.plan()),) * 3
+    assert briefing.total == ReleaseLedger("", (*(known.releases if known else ()), *entries)).total()
+    told = lines(briefing)["All releases"]
+    assert told.startswith("3 planned.") and said in told and f"In total: {_told(briefing.total)}" in told
+    earlier = briefing.plan.earlier
+    assert earlier == (None if known is None else EarlierReleases(before, known.total()))
+    assert SignedPlan.read(json.loads(briefing.to_json())["release"]) == briefing.plan
+    assert (briefing.plan.releases, briefing.plan.unit) == (3, "person")
 
 
-def sign(**changes: object) -> Briefing:
-    """The briefing with a plan to sign, and something else on its last page."""
-    planned = {"releases": changes.get("releases", 1), "records_per_person": changes.get("records", 1)}
-    briefing = to_sign(dc.replace(signed(), **planned))  # type: ignore[arg-type]
-    return dc.replace(briefing, signing=dc.replace(briefing.signing, **changes))  # type: ignore[arg-type]
+def test_a_person_with_several_rows_is_charged_for_all_of_them_also_in_earlier_releases():
+    one, several = (to_sign(records=records, ledger=ledger(1)) for records in (1, 3))
+    assert several.plan.records_per_person == 3 and "at most 3 rows" in lines(several)["Protected"]
+    entries = [dc.replace(LedgerEntry.of(several.plan.plan()), records_per_person=3), ledger(1).releases[0]]
+    assert several.total == ReleaseLedger("", tuple(entries)).total() and several.odds > one.odds
+    upload = Upload(one.source, "person", 3, KEY, one.plan.digest)
+    with pytest.raises(ValueError, match="records must be those of the answer, 1, got 3"):
+        Briefing.of(one.answer, one.source, upload, 1, 0, "")
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (lambda: example(attack_success=dpcore.AttackSuccess(0.7, 0.6, 0.6, 0.61, 10)), "certified <= limit <= cap"),
-        (lambda: example(at_most=0.0), "at_most must be"),
-        (lambda: example(warnings=("One.", "Two.", "Three.")), "warnings must be at most 3"),
-        (lambda: sign(loss_low=2.4), "within its interval"),
-        (lambda: sign(loss_high=2.2), "within its interval"),
-        (lambda: sign(total=Budget(1.1, 1e-6)), "total must be what one release spends"),
-        (lambda: sign(plan=signed(epsilon=2.0)), "the plan signed must be the briefing's"),
-        (lambda: to_sign(mechanism="Objective perturbation"), "the plan signed must be the briefing's"),
-        (lambda: to_sign(n=101), "the plan signed must be the briefing's"),
-        (lambda: sign(plan=signed(releases=2)), "the plan signed must be the briefing's"),
-        (lambda: sign(plan=None), "reason must be"),
-        (lambda: sign(reason="None."), "reason must be empty"),
-        (lambda: sign(releases=0), "releases must be"),
-        (lambda: Interval(1.0, 2.0, 3.0), "answers must be in order"),
-        (lambda: Interval(None, None, None), "reason must be"),
-        (lambda: Guarantee(1.0, 1e-6, 1.1, 1e-6), "spent must be at most"),
-    ],
-)
-def test_numbers_that_contradict_one_another_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        change()
+def test_protection_is_judged_by_all_releases_together():
+    once, often, heavy = to_sign(), to_sign(releases=100), to_sign(ledger=ledger(1, epsilon=9.0))
+    assert once.answer.plan == once.plan.plan()  # of all rows
+    assert once.odds == once.answer.attacker and once.odds < often.odds
+    for briefing in (once, often, heavy, specimen()):
+        word = "Strong" if briefing.odds <= STRONG else "Moderate" if briefing.odds <= MODERATE else "Weak"
+        assert briefing.strength == f"{word} protection"
+        assert f"right at most {briefing.odds} times in 100" in briefing.why and f"Up to {STRONG}" in briefing.why
+    assert often.strength.startswith("Weak") and heavy.odds == 100
+    assert to_sign(ledger=ledger(0)).odds == once.odds <= to_sign(ledger=ledger(1, epsilon=0.01)).odds
 
 
-def test_what_epsilon_does_not_include_is_always_said():
-    assert example(warnings=()).warnings == (UNCOUNTED,)
-    assert example(warnings=("Another.", UNCOUNTED)).warnings == (UNCOUNTED, "Another.")
+def test_a_total_that_promises_nothing_is_weak_whatever_the_attacker_s_odds():
+    entry = LedgerEntry("2026-01-31T12:00:00+00:00", "", "m", 400, 1, 0.01, 1 / 400, None, None)
+    large = to_sign(ledger=ReleaseLedger("people.csv", (entry,)))
+    assert large.strength == "Weak protection" and "drawn at random" in large.why
+    assert "too large" in lines(large)["All releases"]
+    gone = to_sign(ledger=ReleaseLedger("people.csv", (dc.replace(entry, delta=0.5),) * 2))
+    assert gone.total is None and gone.strength == "Weak protection" and "No guarantee" in gone.why
+    assert json.loads(gone.to_json())["deployment"]["privacy_loss"]["privacy_parameters"] == {}
 
 
-def test_the_page_to_sign_names_the_smallest_budget_where_another_is_signed():
-    signed_epsilon = to_sign().guarantee.epsilon
-    for budget, told in (
-        (Interval(signed_epsilon, None, None), None),
-        (
-            Interval(2.0 * signed_epsilon, None, None),
-            f"is ε = {2.0 * signed_epsilon:g}; signed is ε = {signed_epsilon:g}",
-        ),
-        (
-            Interval(None, None, None, "Too few."),
-            "No budget that was tried keeps the loss of nine of ten releases to 5.5 points; "
-            f"signed is ε = {signed_epsilon:g}",
-        ),
-    ):
-        document = to_sign(budget=budget).document()
-        line = words.fill(words.signed(document)["Accuracy loss"], document)
-        assert told in line if told else "signed is" not in line
+def test_the_page_names_what_was_declared_after_looking():
+    plan = to_sign().plan
+    assert "after looking" not in lines(to_sign())["Seen before"]
+    declared = dc.replace(plan.declared, categories=(Category("ward", ("a", "b")),), after_looking=("age", "ward"))
+    told = lines(to_sign(dc.replace(plan, declared=declared)))
+    assert "after looking at the file: age, ward." in told["Seen before"] and "unknown" in told["Seen before"]
+    assert "ward: a, b" in told["Columns"].replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_the_page_to_sign_names_what_was_declared_after_looking():
-    plan = signed()
-    assert "signing.after_looking" not in html_page(to_sign(plan))
-    categories = (Category("ward", ("a", "b")),)
-    declared = dc.replace(plan.declared, categories=categories, after_looking=("age", "ward"))
-    plan = dc.replace(plan, declared=declared)
-    document = to_sign(plan).document()
-    assert ("signing.after_looking", "age, ward") in {
-        (path, text) for path, _, text in Reader(html_page(to_sign(plan))).said
-    }
-    assert SignedPlan.read(document["release"]) == plan
-    assert plan.declared.names == ("age", "dose", "ward = a", "ward = b", "constant 1")
+@pytest.mark.parametrize(("positive", "question"), [(">50K", "Predict sick = >50K"), (">= 50", "Predict sick ≥ 50")])
+def test_the_question_is_the_label_with_its_value_or_threshold(positive, question):
+    plan = to_sign().plan
+    assert to_sign(dc.replace(plan, declared=dc.replace(plan.declared, positive=positive))).question == question
+
+
+def test_the_json_has_the_registry_s_fields():
+    for briefing in (to_sign(), to_sign(records=3, releases=2), specimen()):
+        document = briefing.document()
+        assert document["url_slug"] and {*document["deployment"]} == {*REGISTRY}
+        for name, fields in document["deployment"].items():
+            assert {*fields} <= {*REGISTRY[name].split()}, name
+    deployment = to_sign().document()["deployment"]
+    assert deployment["privacy_loss"]["privacy_parameters"]["epsilon"] == to_sign().total.epsilon
+    pure = to_sign().total.pure
+    assert deployment["dp_variant"]["variant_name"] == ("Pure DP" if pure else "Approximate DP")
+    assert deployment["deployment_model"]["model_name"] == "Central"
 
 
 def test_the_json_holds_the_digest_and_neither_key_nor_values():
@@ -167,35 +172,50 @@ def test_the_json_holds_the_digest_and_neither_key_nor_values():
         return {float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", text)}
 
     text = to_sign().to_json()
-    assert signed().digest in text and KEY not in text and html_page(to_sign()).count(KEY) == 0
-    assert signed("a0" * 32).digest not in text
-    values = {float(cell) for line in PEOPLE.decode().splitlines()[1:] for cell in line.split(",")[2:4]}
-    # An example without the file has most of the other numbers.
-    values -= {0.01}  # one in 100 records, too
-    assert len(values) > 150 and len(numbers(text)) > 30 and not values & (numbers(text) - numbers(example().to_json()))
-    assert hashlib.sha256(PEOPLE).hexdigest() not in text and hashlib.md5(PEOPLE).hexdigest() not in text
+    assert to_sign().plan.digest in text and KEY not in text + html_page(to_sign())
+    # With fewer digits there are many others.
+    values = {float(cell) for cell in re.findall(r",(0\.\d\d[1-9]),", MANY.decode())}
+    assert len(values) > 150 and len(numbers(text)) > 30 and not values & numbers(text)
+    assert hashlib.sha256(MANY).hexdigest() not in text and hashlib.md5(MANY).hexdigest() not in text
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"total": Budget(3.21, 0.0), "releases": 3}, "ε = 3.21."),
-        ({"total": None, "records": 7}, "no guarantee is left"),
-        ({"total": Budget(3.21, 1e-6), "records": 7}, "at most 7 of the 100 records"),
-    ],
-)
-def test_all_releases_and_all_records_of_a_person_count(changes, said):
-    briefing = sign(**changes)
-    lines = words.signed(briefing.document()).values()
-    assert said in " ".join(words.fill(line, briefing.document()) for line in lines)
-    assert untrue(html_page(briefing), briefing.document()) == []
+VIEW = """
+from pages.decide import takeaway
+from tests.briefings import KEY, specimen, to_sign
+from pages.decide.upload.upload import Upload
+made = {made}
+upload = made.plan and Upload(made.source, "person", 1, KEY, made.plan.digest)
+takeaway.show(made.answer, made.source, upload, made.looks, made.link, {complete})
+"""
 
 
-def test_a_delta_that_promises_nothing_is_called_too_large():
-    def told(delta: float) -> str:
-        briefing = example(guarantee=Guarantee(1.0, delta, 1.0, delta))
-        return words.fill(words.signed(briefing.document())["Guarantee"], briefing.document())
+@pytest.mark.parametrize(("made", "kinds"), [("to_sign()", ["html", "json", "key"]), ("specimen()", ["html", "json"])])
+def test_the_files_are_offered_with_names_that_tell_copies(made, kinds, monkeypatch):
+    files = {}
+    monkeypatch.setattr(
+        takeaway.st, "download_button", lambda label, content, name, *_, **__: files.update({name: content})
+    )
+    page = open_source(VIEW.format(made=made, complete=False))
+    assert not page.exception and not files and "last split" in page.caption[0].value
+    page = open_source(VIEW.format(made=made, complete=True))
+    briefing = to_sign() if kinds[-1] == "key" else specimen()
+    assert not page.exception and list(files) == [f"{briefing.name}.{kind}" for kind in kinds]
+    assert files[f"{briefing.name}.json"] == briefing.to_json() and files[f"{briefing.name}.html"] == html_page(
+        briefing
+    )
+    if kinds[-1] == "key":
+        assert files[f"{briefing.name}.key"] == KEY and "apart" in page.caption[0].value
+    else:
+        assert "the records are a data set of this dashboard" in page.caption[0].value
+        assert briefing.document()["release"] is None
+    page.select_slider(key="releases").set_value(4).run()
+    assert "4 planned" in page.markdown[0].value and len(files) == (6 if kinds[-1] == "key" else 2)
 
-    large, below = told(1 / 4_321), told(0.9 / 4_321)
-    assert "Too large" in large and "Too large" not in below and "0.9 of 4,321" in below
-    assert "Publishing" not in told(0.0)
+
+def test_where_no_epsilon_is_useful_there_is_nothing_to_sign():
+    page = open_source(
+        VIEW.format(made="to_sign()", complete=True).replace(
+            "(made.answer", "(type(made.answer)(made.answer.curve, 0.999)"
+        )
+    )
+    assert not page.exception and "Nothing to sign" in page.markdown[0].value and len(page.markdown) == 1

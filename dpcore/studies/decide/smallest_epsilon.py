@@ -4,9 +4,11 @@ import dataclasses as dc
 from functools import cached_property
 
 from ...core.losses import get_loss
+from ...core.privacy import Budget
 from ...core.validation import check_real, integer
 from ...mechanisms.plan import Plan
 from ...mechanisms.problem import Problem
+from ...mechanisms.signed import released_spec
 from .loss_curve import SPLITS, LostCurve, Metric, Setting, check_applicable, smaller_class, smallest_budget
 from .repeated_releases import RepeatedReleases, repeated_releases
 from .threshold_interval import MOST, Answer, unseen
@@ -140,9 +142,10 @@ class SmallestEpsilon:
 
     @cached_property
     def plan(self) -> Plan:
-        """Plan of one release at `epsilon`."""
+        """Plan of one release at `epsilon`, as it is signed (`released_spec`)."""
         cell = self.curve.setting.cell(0)
-        return cell.problem.plan(cell.mechanism, self.epsilon)
+        spec = released_spec(cell.problem, cell.mechanism)
+        return cell.mechanism.calibrate(spec, Budget(self.epsilon, cell.problem.delta))
 
     def spent(self, releases: int = 1) -> RepeatedReleases:
         """What so many releases at `epsilon` cost one person, with all their records."""

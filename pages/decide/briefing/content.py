@@ -31,7 +31,7 @@ UNCOUNTED = (
     "records cost privacy that this ε does not include."
 )
 # What fits on the page, in letters.
-_NAME, _COLUMNS, _LINK = 40, 520, 300
+_NAME, _UNIT, _COLUMNS, _LINK = 32, 20, 520, 180
 _LOOKED = 3  # columns that are named
 _DIGITS = 16  # of a digest
 
@@ -99,7 +99,7 @@ class Briefing:
         """How many times in 100 an attacker at 50:50 is right about one person after all releases, at most."""
         before = ReleaseLedger("", self._earlier).total()
         known = (attack_cap(before) if before else 1.0) if self._earlier else 0.5
-        # Views of two data sets agree in all releases at least as often as in each of two parts by itself.
+        # Planned and earlier ones, coupled one after the other (docs/formulas.md, "Repeated releases").
         limit = 1.0 - 2.0 * (1.0 - self.answer.spent(self.releases).limit) * (1.0 - known)
         return math.ceil(100.0 * min(limit, attack_cap(self.total) if self.total else 1.0) - 1e-9)
 
@@ -171,7 +171,7 @@ class Briefing:
 
     @property
     def _unit(self) -> str:
-        return _cut(self.unit)
+        return _cut(self.unit, _UNIT)
 
     @property
     def question(self) -> str:
@@ -239,7 +239,7 @@ class Briefing:
 
     @property
     def _seen(self) -> str:
-        looked = [*map(_cut, self.plan.declared.after_looking)] if self.plan else []
+        looked = [_cut(name, _UNIT) for name in self.plan.declared.after_looking] if self.plan else []
         after = f" Bounds or levels set after looking at the file: {listed(looked, _LOOKED)}." if looked else ""
         if not self.looks:
             return "No look at a file is counted."
@@ -252,7 +252,7 @@ class Briefing:
         point = " A point is 0.01 of the AUC." if self.answer.curve.setting.metric == "auc" else ""
         return (
             f"Half of single releases lose less than {usual}, nine of ten less than {most}.{point} "
-            f"{' '.join(self.answer.remarks)} ε does not cover these numbers."
+            f"{' '.join(self.answer.remarks).replace(' -', ' −')} ε does not cover these numbers."
         )
 
     @property
@@ -270,7 +270,7 @@ class Briefing:
         else:
             digest = f"{ALGORITHM} {_digest(self.plan.digest)} …"
             release = {
-                "Label": f"{_cut(self.plan.label)}; {self._positive} counts as yes, everything else as no.",
+                "Label": f"The column {_cut(self.plan.label)}. Positive: {self._positive}. Negative: all others.",
                 **release,
                 "File": f"{self.plan.file}, {digest}",
                 "Plan": f"{self.plan.fingerprint}, as in the JSON file.",
@@ -363,9 +363,9 @@ class Briefing:
         return self.link if len(self.link) <= _LINK else "The link to the page is in the JSON file."
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, most: int = _NAME) -> str:
     """A text of a visitor's, as much as fits in a line."""
-    return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _capital(text: str) -> str:

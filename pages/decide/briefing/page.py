@@ -13,7 +13,7 @@ _LONG = 50  # letters of a question that is set smaller
 def html_page(briefing: Briefing) -> str:
     """The whole file as text; write it as UTF-8."""
     sections = "".join(
-        f"<h2>{_safe(heading)}</h2><dl>{''.join(map(_line, lines.items()))}</dl>"
+        f"<section><h2>{_safe(heading)}</h2><dl>{''.join(map(_line, lines.items()))}</dl></section>"
         for heading, lines in briefing.sections.items()
     )
     neighbours = "".join(
