@@ -44,7 +44,7 @@ EACH_RUN = (
     View("geometry?p_norm=1.5", ("geometry", "beside_geometry_chart"), "p_norm", cursor="1 / value"),
     View("multiclass?n=300&C=2", ("classes", "beside_classes_chart"), "C"),
     View("audit?seed=3", ("ruler", "beside_attack_chart"), "epsilon"),
-    View("decide?n=300&give_up=2", ("budget",), "give_up", cursor=""),
+    View("decide?n=300", ("budget",), "keep", cursor=""),
 )
 BY_NIGHT = (
     View("survey", ("survey", "estimate"), "n"),

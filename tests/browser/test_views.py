@@ -37,7 +37,7 @@ EACH_RUN = (
     "multiclass?C=4&columns=16&n=300",
     "survey?n=500&share=0%25",
     "audit?check=Accounting&delta=10⁻¹⁰",
-    "decide?n=300&more=download",
+    "decide?n=300&more=records+needed",
     "sources",
     "?lecture=overview&step=2",
 )
@@ -83,10 +83,10 @@ BY_NIGHT = (
     "audit?check=Accounting&steps=1&batch=50,000&noise_of=proved&epsilon=10",
     "audit?check=Accounting&steps=500&batch=all&n=100,000",
     "audit?check=Published+guarantees",
-    "decide?n=300&give_up=0.1&more=all+mechanisms",
-    "decide?n=300&give_up=20&more=deployments",
-    "decide?n=300&more=repeated+releases&releases=100&per_person=10",
-    "decide?at_hand=iris,+virginica+or+not+(real)&n=105&give_up=20&behind=Link",
+    "decide?n=300&more=other+mechanisms",
+    "decide?n=300&keep=50%25&more=deployments",
+    "decide?n=300&more=repeated+releases&releases=100",
+    "decide?at_hand=iris,+virginica+or+not+(real)&keep=50%25&behind=Link",
     "sources?about=Reproductions",
 )
 # Two widths take turns: a view is looked at first on the one and then on the other, on which the next one begins. By

@@ -40,7 +40,7 @@ VIEWS = [
     ("geometry/page.py", {"beside_geometry": "Tracing"}, {"members_figure"}),
     ("sparsity/page.py", {}, {"excess_figure"}),
     ("overview/page.py", {}, {"cost_figure"}),
-    ("decide/page.py", {"n": 500}, {"budget_figure", "equivalent_figure"}),
+    ("decide/page.py", {"n": 500, "more": "equivalent"}, {"budget_figure", "equivalent_figure"}),
     ("decide/page.py", {"n": 500, "more": "repeated"}, {"ledger_figure"}),
 ]
 
