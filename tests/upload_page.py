@@ -40,6 +40,8 @@ if upload is not None:
         dpcore.Problem(source.key, n=source.size), sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2
     )
     table = dpcore.run(experiment)
+    ledger = len(upload.ledger.releases) if upload.ledger else "no"
+    st.write(f"one {upload.unit}, {upload.records} at most; {ledger} releases; {upload.digest[:8]}")
     st.write(f"{source.label}: {source.size} to learn from, {len(table)} results")
 st.write(f"{len(uploads._HELD)} in memory")
 """
@@ -72,10 +74,7 @@ def hand_over(page: Page, content: bytes) -> None:
 
 def declare(page: Page) -> None:
     """Declare such a file in the browser: age has the bounds that are proposed, dose 0 and 1."""
-    for label, option in (("Which column is the label?", "sick"), ("Which label counts as +1?", "yes")):
-        page.get_by_label(label).click()
-        page.get_by_role("option", name=option, exact=True).click()
-    page.get_by_label("Smallest", exact=True).fill("0")
-    page.get_by_label("Largest", exact=True).fill("1")
-    page.get_by_role("button", name="Set bounds").click()
+    page.get_by_role("button", name="Paste a codebook").click()
+    page.locator("textarea").fill("dose, 0, 1")
+    page.get_by_role("button", name="Import").click()
     page.get_by_role("button", name="Confirm").click()

@@ -11,8 +11,11 @@ from .loss_curve import LostCurve
 
 @dc.dataclass(frozen=True)
 class GroupLoss:
-    """A group of a file's records. rows: that any split has tested. lost: points, a mean over splits and noise; error:
-    its standard error over rows, nan of fewer than two."""
+    """A group of a file's records.
+
+    rows: that any split has tested. lost: points, a mean over splits and noise. error: its standard error over rows,
+    nan of fewer than two.
+    """
 
     group: str
     rows: int
@@ -29,10 +32,13 @@ def loss_by_group(curve: LostCurve, column: str, epsilon: float) -> list[GroupLo
         raise NotApplicable("loss by group needs predictions that are right or wrong, got a measure of pairs")
     names, places = held(curve.setting.source).groups(column)
     tested = curve.tested > 0
-    each = np.array([curve.between(epsilon, row) for row in curve.lost_of[tested]]) / curve.tested[tested]
+    times, places = curve.tested[tested], places[tested]
+    each = np.array([curve.between(epsilon, row) for row in curve.lost_of[tested]])
     found = []
     for place, name in enumerate(names):
-        lost = each[places[tested] == place]
-        error = lost.std(ddof=1) / np.sqrt(len(lost)) if len(lost) > 1 else np.nan
-        found.append(GroupLoss(name, len(lost), float(lost.mean()) if len(lost) else np.nan, float(error)))
+        lost, often = each[places == place], times[places == place]
+        rows = len(lost)
+        mean = lost.sum() / often.sum() if rows else np.nan
+        error = (lost / often).std(ddof=1) / np.sqrt(rows) if rows > 1 else np.nan
+        found.append(GroupLoss(name, rows, float(mean), float(error)))
     return found

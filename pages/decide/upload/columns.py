@@ -3,7 +3,7 @@
 import dataclasses as dc
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from dpcore.data import Category, ColumnFacts, Declared, RawTable, TableFacts, l
 from dpcore.data.cells import typed, typed_number
 from pages.ui.html import listed, literal, readable
 
-from .session import CONTROLS, Held, Levels, Pair, Said, asked, bounds_of
+from .session import CONTROLS, Held, Levels, Pair, Said, asked, bounds_of, held_file
 
 _USE, _KIND, _LOW, _HIGH, _LEVELS, _FROM, _REMARKS = _CELLS = (
     "use",
@@ -75,7 +75,8 @@ class _Row:
 
     @property
     def remarks(self) -> str:
-        return "; ".join(filter(None, [self.column.reason, *self.column.notes]))
+        column = self.column if self.is_number else dc.replace(self.column, others=0)  # a text may be a level
+        return "; ".join(filter(None, [column.reason, *column.notes]))
 
     def origin(self, looked: Collection[str]) -> str:
         """Where bounds or levels come from. looked: columns for which they were chosen after looking."""
@@ -117,27 +118,28 @@ def proposed_bounds(column: str) -> Pair:
     return next(((low, high) for name, low, high in _PROPOSED if re.fullmatch(name, words)), (math.nan, math.nan))
 
 
-def ask_columns(held: Held, table: RawTable, facts: TableFacts) -> Declared | None:
-    """The declaration of a table by its holder, once it is confirmed."""
-    rows = [_Row(column, _said(held, column.name)) for column in facts.columns]
+def ask_columns(held: Held, table: RawTable) -> Declared | None:
+    """The declaration of a table by its holder, once it is confirmed. The session has the facts about it."""
+    facts: TableFacts = held.kept["facts"][1]
+    rows = _rows(held)
     if not rows:
         raise ValueError("a table must have a column beside the label, got none")
     _take_dictionary(held, table, facts, rows)
     decimal = table.form.decimal if table.form else "."
     edited = _apply_edits(held, rows, decimal)
-    copies = [row.name for row in rows if "copy of the answer" in row.column.reason]
-    for name in copies:
-        st.warning(
-            f"**{literal(name)}** alone tells the answer in more than 99% of the rows: is it a copy of the answer? Is "
-            "it known when you ask?"
-        )
-    _tools(held, table, rows)
+    if copies := [f"**{literal(row.name)}**" for row in rows if "copy of the answer" in row.column.reason]:
+        st.warning(f"A copy of the answer? Is it known when you ask? Alone it tells the label: {listed(copies)}.")
+    _tools(held, rows)
     if _ask_yes_no(held, table, rows) or edited:
         held.frame = None
     _draw(held, rows)
     used = [row for row in rows if row.use]
     drop = _asks_to_drop(held, table, used, facts)
     return _confirmed(held, used, facts.question.positive, drop)
+
+
+def _rows(held: Held) -> list[_Row]:
+    return [_Row(column, _said(held, column.name)) for column in held.kept["facts"][1].columns]
 
 
 def _said(held: Held, column: str) -> Said:
@@ -192,6 +194,9 @@ def _draw(held: Held, rows: list[_Row]) -> None:
         placeholder="",
         alt="Use, kind, smallest and largest value or levels of each column",
     )
+    st.caption(
+        "Question, use, kinds and remarks begin with guesses from a look at the records, which ε does not cover."
+    )
 
 
 def _apply_edits(held: Held, rows: list[_Row], decimal: str) -> bool:
@@ -240,8 +245,8 @@ def _tidy(text: str) -> str:
 # What says something of several columns
 
 
-def _tools(held: Held, table: RawTable, rows: list[_Row]) -> None:
-    bare = [row for row in rows if row.use and not row.is_number and not row.said.levels and row.kind == "category"]
+def _tools(held: Held, rows: list[_Row]) -> None:
+    # Streamlit keeps a callback and its arguments for a while: they may not hold the records.
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.popover("Paste a codebook", key=_CODEBOOK_OPEN, on_change="rerun", width="content"):
             with st.form(f"{CONTROLS}paste", border=False):
@@ -252,24 +257,27 @@ def _tools(held: Held, table: RawTable, rows: list[_Row]) -> None:
                     height=130,
                     width=420,
                 )
-                st.form_submit_button("Import", on_click=_import, args=(held, rows))
+                st.form_submit_button("Import", on_click=_import)
             if held.wrong:
                 st.error(held.wrong)
         with st.popover("Set several columns at once"):
             _ask_several(held, rows)
-        st.button(
-            "Take missing levels from the file",
-            on_click=_take_levels,
-            args=(held, table, bare),
-            disabled=not bare,
-            help="Only if they are public knowledge anyway. This is recorded: chosen after looking at the records, "
-            "not covered by ε.",
-        )
+        if any(row.use and row.kind == "category" for row in rows):
+            st.button(
+                "Take missing levels from the file",
+                on_click=_take_levels,
+                disabled=not _bare_categories(rows),
+                help="Only if they are public knowledge anyway. This is recorded: chosen after looking at the records, "
+                "not covered by ε.",
+            )
         st.caption(held.told, width="content")
 
 
-def _import(held: Held, rows: list[_Row]) -> None:
+def _import() -> None:
     """Read a codebook that was pasted."""
+    if (held := held_file()) is None:
+        return
+    rows = _rows(held)
     numbers = [row.name for row in rows if row.column.numeric]
     try:
         book = read_codebook(st.session_state[f"{CONTROLS}pasted"] or "", [row.name for row in rows], numbers)
@@ -310,7 +318,7 @@ def _ask_several(held: Held, rows: list[_Row]) -> None:
         if any(map(math.isnan, _Row(dc.replace(rows[0].column, name="these columns"), given).pair())):
             raise ValueError("both bounds must be given, got one or none")
     except ValueError as error:
-        st.error(literal(readable(f"No bounds were set: {error}.")))
+        st.error(literal(f"No bounds were set: {readable(str(error))}."))
         return
     for name in chosen or [name for name, row in numbers.items() if row.bare]:
         said = numbers[name].said
@@ -318,9 +326,16 @@ def _ask_several(held: Held, rows: list[_Row]) -> None:
     held.frame = None
 
 
-def _take_levels(held: Held, table: RawTable, rows: list[_Row]) -> None:
-    """Take levels of categories from the file."""
-    for row in rows:
+def _bare_categories(rows: list[_Row]) -> list[_Row]:
+    return [row for row in rows if row.use and row.kind == "category" and row.bare]
+
+
+def _take_levels() -> None:
+    """Take levels of categories that have none from the file."""
+    if (held := held_file()) is None:
+        return
+    table: RawTable = held.kept["table"][1]
+    for row in _bare_categories(_rows(held)):
         try:
             row.said.levels = table.levels(row.name)
         except ValueError as error:
@@ -409,21 +424,18 @@ def _asks_to_drop(held: Held, table: RawTable, used: list[_Row], facts: TableFac
     said = held.dictionary is not None and held.dictionary.declared.gaps == "drop"
     if not lacking.any() and not held.unfit and not st.session_state.get(f"{CONTROLS}{name}", said):
         return False
-    words = dict.fromkeys(word for column in (label, *(row.column for row in used)) for word in _gap_words(column))
+    words = dict.fromkeys(word for column in (label, *(row.column for row in used)) for word in column.gap_words)
+    words |= dict.fromkeys(word for row in used if row.is_number for word in row.column.other_words)
+    quoted = [f"“{literal(word)}”" if word else "empty cells" for word in words]
     levels = " or another level" if any(not row.is_number for row in used) else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         drop = bool(asked(st.checkbox, name, f"Leave out rows with a gap{levels}", said, width="content"))
-        quoted = f", such as {listed(words, 3)}" if words else ""
-        lack = int(lacking.sum())
+        such = f", such as {' and '.join(quoted[:3])}" if quoted else ""
         st.caption(
-            f"{lack:,} of {table.rows:,} rows lack something{quoted}. The number of records is public: leaving rows "
-            "out reveals how many.",
+            f"{int(lacking.sum()):,} of {table.rows:,} rows lack something{such}. The number of records is public: "
+            "leaving rows out reveals how many.",
         )
     return drop
-
-
-def _gap_words(column: ColumnFacts) -> Iterable[str]:
-    return (f"“{literal(word)}”" if word else "empty cells" for word in (*column.gap_words, *column.other_words))
 
 
 def _confirmed(held: Held, used: list[_Row], positive: str, drop: bool) -> Declared | None:
@@ -456,7 +468,7 @@ def _confirmed(held: Held, used: list[_Row], positive: str, drop: bool) -> Decla
         st.button(
             f"Confirm: these {' and '.join(kinds)} are public knowledge, "
             + ("except those chosen after looking" if looked else "not taken from this file"),
-            on_click=held.confirm,
+            on_click=_confirm,
             args=(declared,),
             type="primary",
         )
@@ -471,3 +483,8 @@ def _confirmed(held: Held, used: list[_Row], positive: str, drop: bool) -> Decla
         tuple(Category(name, levels) for name, levels in categories.items()),
         tuple(column for column in declared if column in held.looked),
     )
+
+
+def _confirm(declared: dict[str, Pair | Levels]) -> None:
+    if held := held_file():
+        held.confirm(declared)

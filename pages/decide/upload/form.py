@@ -68,7 +68,8 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
         if held.confirmed and not held.unfit:
             held.unfit = True
             st.rerun()
-        st.error(literal(readable(str(error).replace(held.name, repr(held.name)))))
+        told = readable(str(error).replace(held.name, repr(held.name)))
+        st.error(literal(f"{told[0].upper()}{told[1:]}."))
         found = None
     except Exception as error:
         # Streamlit logs every error, and this one may quote a cell.
@@ -83,7 +84,7 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
 
 def _tell_refused() -> None:
     for told in st.session_state.get(REFUSED, ()):
-        st.error(literal(readable(told)))
+        st.error(literal(f"{readable(told)}."))
 
 
 def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, int] | None:
@@ -98,8 +99,8 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     unit = ask_unit(held)
     question = ask_question(held, table)
     table = table.with_label(question.label)
-    facts = held.keep("facts", (question, table.form), lambda: data.facts_of(table, question))
-    declared = ask_columns(held, table, facts)
+    held.keep("facts", (question, table.form), lambda: data.facts_of(table, question))
+    declared = ask_columns(held, table)
     if declared is None or unit is None:
         return None
 

@@ -92,5 +92,5 @@ def _ask_value(name: str, table: RawTable, positive: str) -> str:
     try:
         return f">= {typed(typed_number(text))}" if text.strip() else ""
     except ValueError as error:
-        st.markdown(f":red[{literal(readable(f'The threshold is not taken: {error}.'))}]")
+        st.markdown(f":red[{literal(f'The threshold is not taken: {readable(str(error))}.')}]")
         return ""

@@ -55,7 +55,7 @@ def _cell(column: Column, row: int) -> str:
     number, place = float(column.numbers[row]), column.places[row]
     if not math.isnan(number):
         return word_of(number)
-    return column.words[place] if place >= 0 else ""
+    return column.words[place] if place >= 0 else "…" if column.unread else ""
 
 
 def ask_unit(held: Held) -> tuple[str, int] | None:
@@ -91,7 +91,7 @@ def ask_unit(held: Held) -> tuple[str, int] | None:
             width=120,
         )
     if not known:
-        st.error(literal(readable(f"What one row is was not understood: {wrong}.")))
+        st.error(literal(f"What one row is was not understood: {readable(wrong)}."))
         return None
     return known, records
 

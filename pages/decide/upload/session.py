@@ -156,7 +156,7 @@ def _take(uploader: str, arrived: Callable[[], None]) -> None:
     names += [name for name, _ in tables]
     if len(names) > 1:
         advice = "remove the first one before" if held else "drop one of them"
-        refused.append(f"A page has one file of records, got {' and '.join(map(repr, names))}: {advice}.")
+        refused.append(f"A page has one file of records, got {' and '.join(map(repr, names))}: {advice}")
     elif tables:
         name, content = tables[0]
         key = new_key()
@@ -164,7 +164,7 @@ def _take(uploader: str, arrived: Callable[[], None]) -> None:
         note_holder()
         arrived()
     elif held is None:
-        refused.append("A dictionary or a ledger comes with a file of records: drop them together.")
+        refused.append("A dictionary or a ledger comes with a file of records: drop them together")
     if held is None:
         return
     for (name, content), kind in zip(files, kinds, strict=True):
@@ -175,7 +175,7 @@ def _take(uploader: str, arrived: Callable[[], None]) -> None:
             elif kind == "releases":
                 held.ledger = ReleaseLedger.read(content, name)
         except ValueError as error:
-            refused.append(f"Not loaded: {error}.")
+            refused.append(f"Not loaded: {error}")
 
 
 def _arrived(uploader: str) -> list[tuple[str, bytes]]:
