@@ -58,6 +58,8 @@ def test_the_page_says_everything_that_is_signed_and_the_json_says_the_same():
     assert f"The mean loss at ε = {answer.epsilon:g} is {answer.mean_lost:.1f}" in said["Loss of one release"]
     assert said["Seen before"].startswith("17 answers from this file")
     document, page = json.loads(briefing.to_json()), Reader(html_page(briefing)).said
+    released = SignedPlan.read(document["release"]).release(MANY, KEY)
+    assert released.plan == plan.plan() and not released.seeded
     assert {key: document["page"][key] for key in briefing.sections} == briefing.sections
     for text in (*said.values(), answer.sentence(), briefing.question, briefing.why, briefing.link):
         assert text.replace("\N{NO-BREAK SPACE}", " ") in page

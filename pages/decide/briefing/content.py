@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcore import __version__
-from dpcore.accounting.attack_limits import attack_cap
+from dpcore.accounting.attack_limits import attack_cap, joint_attack_limit
 from dpcore.core.privacy import Budget
 from dpcore.data import Source, held, write_dictionary
 from dpcore.data.tables import threshold_in
@@ -100,8 +100,7 @@ class Briefing:
         """How many times in 100 an attacker at 50:50 is right about one person after all releases, at most."""
         before = ReleaseLedger("", self._earlier).total()
         known = (attack_cap(before) if before else 1.0) if self._earlier else 0.5
-        # Planned and earlier ones, coupled one after the other (docs/formulas.md, "Repeated releases").
-        limit = 1.0 - 2.0 * (1.0 - self.answer.spent(self.releases).limit) * (1.0 - known)
+        limit = joint_attack_limit(self.answer.spent(self.releases).limit, known)
         return math.ceil(100.0 * min(limit, attack_cap(self.total) if self.total else 1.0) - 1e-9)
 
     @property
