@@ -68,3 +68,14 @@ def varied_range_attack_limit(total: float, root: float) -> float:
     """
     basic = math.tanh(positive("total", total) / 4.0)
     return min(0.5 + 0.5 * basic, zcdp_attack_limit(positive("root", root) ** 2 / 8.0))
+
+
+def joint_attack_limit(*limits: float) -> float:
+    """Upper bound on attack success at 50:50 after several adaptive releases, of each of which it has this one.
+
+    1 - prod 2 (1 - limit) / 2: the two data sets give the same outputs with probability prod (1 - TV) at least.
+
+    >>> round(joint_attack_limit(0.55, 0.6), 6), joint_attack_limit(0.75, 0.5), joint_attack_limit()
+    (0.64, 0.75, 0.5)
+    """
+    return 1.0 - 0.5 * math.prod(2.0 * (1.0 - limit) for limit in limits)

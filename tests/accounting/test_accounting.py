@@ -125,3 +125,18 @@ def test_deltas_below_the_normal_numbers_are_refused():
 
 def test_where_delta_covers_the_noise_epsilon_is_next_to_nothing():
     assert gaussian.gaussian_epsilon(0.1, 0.5) == 1e-9
+
+
+def test_the_joint_limit_holds_for_releases_that_are_chosen_by_what_came_before():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        first = rng.dirichlet(np.full(3, 0.5), 2)  # of two data sets, over 3 outputs
+        then = rng.dirichlet(np.full(4, 0.5), (2, 3))  # after each of these
+        limits = (
+            (1.0 + 0.5 * np.abs(first[0] - first[1]).sum()) / 2,
+            (1.0 + 0.5 * np.abs(then[0] - then[1]).sum(-1)) / 2,
+        )
+        both = first[:, :, None] * then
+        assert (1.0 + 0.5 * np.abs(both[0] - both[1]).sum()) / 2 <= attack_limits.joint_attack_limit(
+            limits[0], limits[1].max()
+        ) + 1e-12

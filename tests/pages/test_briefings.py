@@ -58,6 +58,8 @@ def test_the_page_says_everything_that_is_signed_and_the_json_says_the_same():
     assert f"The mean loss at ε = {answer.epsilon:g} is {answer.mean_lost:.1f}" in said["Loss of one release"]
     assert said["Seen before"].startswith("17 answers from this file")
     document, page = json.loads(briefing.to_json()), Reader(html_page(briefing)).said
+    released = SignedPlan.read(document["release"]).release(MANY, KEY)
+    assert released.plan == plan.plan() and not released.seeded
     assert {key: document["page"][key] for key in briefing.sections} == briefing.sections
     for text in (*said.values(), answer.sentence(), briefing.question, briefing.why, briefing.link):
         assert text.replace("\N{NO-BREAK SPACE}", " ") in page
@@ -180,42 +182,39 @@ def test_the_json_holds_the_digest_and_neither_key_nor_values():
 
 
 VIEW = """
+from types import SimpleNamespace
+from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
 from pages.decide import takeaway
-from tests.briefings import KEY, specimen, to_sign
+from pages.decide.state import State
 from pages.decide.upload.upload import Upload
-made = {made}
+from tests.briefings import KEY, specimen, to_sign
+made, asked = {made}, SimpleNamespace(complete={complete})
 upload = made.plan and Upload(made.source, "person", 1, KEY, made.plan.digest)
-takeaway.show(made.answer, made.source, upload, made.looks, made.link, {complete})
+answer = SmallestEpsilon(made.answer.curve, {keep})
+takeaway.show(State(answer, asked, made.source, upload, 1, "light", made.looks))
 """
 
 
 @pytest.mark.parametrize(("made", "kinds"), [("to_sign()", ["html", "json", "key"]), ("specimen()", ["html", "json"])])
 def test_the_files_are_offered_with_names_that_tell_copies(made, kinds, monkeypatch):
     files = {}
-    monkeypatch.setattr(
-        takeaway.st, "download_button", lambda label, content, name, *_, **__: files.update({name: content})
-    )
-    page = open_source(VIEW.format(made=made, complete=False))
+    keep = lambda label, content, name, *_, **__: files.update({name: content})  # noqa: E731
+    monkeypatch.setattr(takeaway.st, "download_button", keep)
+    page = open_source(VIEW.format(made=made, complete=False, keep=0.5))
     assert not page.exception and not files and "last split" in page.caption[0].value
-    page = open_source(VIEW.format(made=made, complete=True))
-    briefing = to_sign() if kinds[-1] == "key" else specimen()
+    page = open_source(VIEW.format(made=made, complete=True, keep=0.5))
+    briefing = to_sign() if "key" in kinds else specimen()
     assert not page.exception and list(files) == [f"{briefing.name}.{kind}" for kind in kinds]
-    assert files[f"{briefing.name}.json"] == briefing.to_json() and files[f"{briefing.name}.html"] == html_page(
-        briefing
-    )
-    if kinds[-1] == "key":
+    document = json.loads(files[f"{briefing.name}.json"])
+    assert document["release"] == briefing.document()["release"] and "1 planned" in page.markdown[0].value
+    assert briefing.question in files[f"{briefing.name}.html"].replace("\N{NO-BREAK SPACE}", " ")
+    assert ("without the file" in document["page"]["link"]) == ("key" in kinds)
+    if "key" in kinds:
         assert files[f"{briefing.name}.key"] == KEY and "apart" in page.caption[0].value
     else:
-        assert "the records are a data set of this dashboard" in page.caption[0].value
-        assert briefing.document()["release"] is None
-    page.select_slider(key="releases").set_value(4).run()
-    assert "4 planned" in page.markdown[0].value and len(files) == (6 if kinds[-1] == "key" else 2)
+        assert "a data set of this dashboard" in page.caption[0].value and document["release"] is None
 
 
 def test_where_no_epsilon_is_useful_there_is_nothing_to_sign():
-    page = open_source(
-        VIEW.format(made="to_sign()", complete=True).replace(
-            "(made.answer", "(type(made.answer)(made.answer.curve, 0.999)"
-        )
-    )
+    page = open_source(VIEW.format(made="to_sign()", complete=True, keep=0.999))
     assert not page.exception and "Nothing to sign" in page.markdown[0].value and len(page.markdown) == 1

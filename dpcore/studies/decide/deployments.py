@@ -37,11 +37,6 @@ class Deployment:
     source: str
     address: str
 
-    @property
-    def comparable(self) -> bool:
-        """Whether a curator released once: a budget that renews adds up."""
-        return self.model == "central" and not self.renews
-
 
 def _deployment(row: dict[str, Any]) -> Deployment:
     """Read a row; `rho`-zCDP without an epsilon is converted here."""
@@ -54,10 +49,10 @@ DEPLOYMENTS = tuple(map(_deployment, facts_beside(__file__, "deployments.csv")))
 
 
 def nearest_deployments(epsilon: float, most: int = 3) -> tuple[Deployment, ...]:
-    """Comparable deployments whose epsilon has the smallest ratio to this one, nearest first.
+    """Deployments with the nearest epsilon by ratio, nearest first, of those that compare: one release by a curator.
 
     >>> [each.epsilon for each in nearest_deployments(1.0)]
     [0.45, 2.47, 9.98]
     """
-    found = [each for each in DEPLOYMENTS if each.comparable]
+    found = [each for each in DEPLOYMENTS if each.model == "central" and not each.renews]
     return tuple(sorted(found, key=lambda each: abs(math.log(each.epsilon / epsilon)))[:most])

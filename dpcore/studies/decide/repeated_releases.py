@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from scipy.optimize import brentq
 
-from ...accounting.attack_limits import attack_cap
+from ...accounting.attack_limits import attack_cap, joint_attack_limit
 from ...accounting.composition import advanced_epsilon
 from ...accounting.tradeoff import TradeoffCurve, repeated_releases_curve
 from ...core.privacy import Budget, NotApplicable, rounded_up
@@ -188,4 +188,4 @@ def _advanced(one: TradeoffCurve, spent: Budget, k: int, g: int, delta: float) -
 def _limit_of_parts(limit: float, k: int, g: int) -> float:
     """Attack success from the limit of one release: total variation adds up along records, couplings along releases."""
     apart = min(1.0, g * (2.0 * limit - 1.0))
-    return 1.0 - 0.5 * (1.0 - apart) ** k
+    return joint_attack_limit(*[0.5 + 0.5 * apart] * k)

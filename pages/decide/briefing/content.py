@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcore import __version__
-from dpcore.accounting.attack_limits import attack_cap
+from dpcore.accounting.attack_limits import attack_cap, joint_attack_limit
 from dpcore.core.privacy import Budget
 from dpcore.data import Source, held, write_dictionary
 from dpcore.data.tables import threshold_in
@@ -20,6 +20,7 @@ from dpcore.mechanisms.signed import ALGORITHM, EarlierReleases, SignedPlan
 from dpcore.studies.decide.deployments import Deployment, nearest_deployments
 from dpcore.studies.decide.release_ledger import LedgerEntry, ReleaseLedger
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
+from pages.decide.briefing.registry import deployment
 from pages.decide.upload.upload import Upload
 from pages.ui.html import listed, readable
 from pages.ui.numbers import points, rounded
@@ -99,8 +100,7 @@ class Briefing:
         """How many times in 100 an attacker at 50:50 is right about one person after all releases, at most."""
         before = ReleaseLedger("", self._earlier).total()
         known = (attack_cap(before) if before else 1.0) if self._earlier else 0.5
-        # Planned and earlier ones, coupled one after the other (docs/formulas.md, "Repeated releases").
-        limit = 1.0 - 2.0 * (1.0 - self.answer.spent(self.releases).limit) * (1.0 - known)
+        limit = joint_attack_limit(self.answer.spent(self.releases).limit, known)
         return math.ceil(100.0 * min(limit, attack_cap(self.total) if self.total else 1.0) - 1e-9)
 
     @property
@@ -178,7 +178,8 @@ class Briefing:
         """What the model answers."""
         if self.plan is None:
             return self.source.label
-        return f"Predict {_cut(self.plan.label)} {'= ' * (self._positive[0] != '≥')}{self._positive}"
+        equals = "" if self._positive.startswith("≥") else "= "
+        return f"Predict {_cut(self.plan.label)} {equals}{self._positive}"
 
     @property
     def _positive(self) -> str:
@@ -239,11 +240,11 @@ class Briefing:
 
     @property
     def _seen(self) -> str:
-        looked = [_cut(name, _UNIT) for name in self.plan.declared.after_looking] if self.plan else []
+        if self.plan is None:
+            return "No file was looked at."
+        looked = [_cut(name, _UNIT) for name in self.plan.declared.after_looking]
         after = f" Bounds or levels set after looking at the file: {listed(looked, _LOOKED)}." if looked else ""
-        if not self.looks:
-            return "No look at a file is counted."
-        answers = f"{self.looks:,} answer{'s' * (self.looks > 1)} from this file on the page Decide."
+        answers = f"{self.looks:,} answer{'s' * (self.looks != 1)} from this file on the page Decide."
         return f"{answers}{after} What looking costs in privacy is unknown and not part of ε."
 
     @property
@@ -287,7 +288,7 @@ class Briefing:
         }
 
     def document(self) -> dict[str, Any]:
-        """Everything as JSON's own types: `deployment` in the registry's fields, empty where the holder fills them in.
+        """Everything as JSON's own types: `deployment` for the registry (`registry.py`).
 
         `release` is the plan that `python -m dpcore solve --plan` takes, None where there is none to sign. `page` is
         what the page says.
@@ -296,6 +297,7 @@ class Briefing:
         signing = {"algorithm": ALGORITHM, "fingerprint": plan.fingerprint if plan else None, "reason": self.reason}
         page = {
             "title": self.title,
+            "question": self.question,
             "answer": self.answer.sentence(),
             "strength": f"{self.strength}. {self.why}",
             "neighbours": [dc.asdict(each) for each in self.neighbours],
@@ -304,54 +306,8 @@ class Briefing:
         }
         release = plan.document() if plan else None
         slug = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
-        whole = {"url_slug": slug, "deployment": self._deployment(), "signing": signing, "release": release}
+        whole = {"url_slug": slug, "deployment": deployment(self), "signing": signing, "release": release}
         return json.loads(json.dumps(whole | {"page": page}, allow_nan=False))
-
-    def _deployment(self) -> dict[str, Any]:
-        lines = {name: line for section in self.sections.values() for name, line in section.items()}
-        total, spec = self.total, self.released.spec
-        spent = {} if total is None else {"epsilon": total.epsilon} | ({"delta": total.delta} if total.delta else {})
-        return {
-            "basic": {
-                "name": self.question,
-                "data_curators": [{"data_curator_name": "", "data_curator_type": ""}],
-                "description": f"A linear model. {self.question}.",
-                "intended_use": "",
-                "data_product_type": "Machine learning model",
-                "data_product_region": "",
-                "publication_date": "",
-            },
-            "dp_variant": {
-                "variant_name": "Approximate DP" if total is None or total.delta else "Pure DP",
-                "data_domain": f"Tables of {spec.n:,} rows. Columns: {lines['Columns']}",
-                "unprotected_quantities": "The number of rows, and names, bounds and levels of the columns.",
-            },
-            "privacy_loss": {
-                "privacy_unit": self.unit,
-                "privacy_unit_details": f"{lines['Protected']} {lines['Neighbours']}",
-                **({"number_of_privacy_units": spec.n} if self.answer.records == 1 else {}),
-                "privacy_parameters": spent,
-                "privacy_parameters_details": f"{lines['One release']} {lines['All releases']}",
-            },
-            "deployment_model": {
-                "model_name": "Central",
-                "trust_assumptions": "The curator holds the records; nobody who receives the model is trusted.",
-                "release_type": "One release" if self.releases == 1 else "Many releases",
-                "release_type_details": lines["All releases"],
-                "data_source_type": "Static",
-                "access_type": "Non-interactive",
-            },
-            "implementation": {
-                "preprocessing_and_hyperparameter_tuning": f"{lines['Seen before']} {lines['Not in ε']}",
-                "mechanisms": lines["Mechanism"],
-                "composition": lines["All releases"],
-                "post_processing": "None.",
-                "justification": f"{self.strength}. {self.why}",
-                "utility": lines["Loss of one release"],
-                "additional_information": f"{self.answer.sentence()} {self.link}",
-            },
-            "administrative": {"status": "Draft", "registry_authors": [""], "tier": 3},
-        }
 
     def to_json(self) -> str:
         """`document` as indented text."""
