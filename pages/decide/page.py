@@ -6,6 +6,7 @@ from dpcore.data import MAX_VALUES, Source, is_private
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
+from dpcore.studies.decide.usual_mechanism import usual_delta
 from pages.background.asking import ask, with_progress
 from pages.decide import background, takeaway, views, words
 from pages.decide.state import State
@@ -21,7 +22,7 @@ from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
 from pages.ui.pickers import OWN_FILE, is_drawn, pick_source_or_file
 from pages.ui.set_controls import set_controls
-from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
+from pages.ui.sidebar import KEYS, SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT = 330
 MAX_COLUMNS = 32
@@ -38,7 +39,7 @@ def show(source: Source, upload: Upload | None, controls: Controls) -> None:
         points = st.empty()
     page.halves(1.9, key="attack_halves")
     n = controls.n if is_drawn(source) else source.sample_size
-    setting = usual_setting(controls.problem(source.key, n=n, lam="auto"), loss_curve.SPLITS)
+    setting = usual_setting(controls.problem(source.key, n=n, lam="auto", delta=usual_delta(n)), loss_curve.SPLITS)
     known = ask(setting)
     curve, theme = known.snapshot, current_theme()
     colour = FAMILIES[theme][setting.cell(0).mechanism.family]
@@ -65,7 +66,7 @@ def show(source: Source, upload: Upload | None, controls: Controls) -> None:
     cards(words.readouts(state))
     st.caption(" ".join((*answer.remarks, words.SPENDS)))
     takeaway.show(state)
-    view = url_controls.pill("more", "More:", views.offered(state), format_func=views.name_of)
+    view = url_controls.pill("more", "More:", views.offered(state), views.name_of, wrap=True)
     if view:
         views.show(view, state)
     chips(words.CHIPS)
@@ -91,12 +92,14 @@ if source is None:
     upload = ask_file(use_file)
     source = upload.source if upload else None
 drawn = source is not None and is_drawn(source)
+own = source is None or is_private(source.key)
+needed = ("n", "p", "seed") if drawn else () if own else ("seed",)
 controls = sidebar(
     sample_sizes=tuple(n for n in SAMPLE_SIZES if n <= MAX_VALUES // MAX_COLUMNS),
     default_n=PEOPLE,
     columns=source.p if source else None,
     max_columns=MAX_COLUMNS,
-    unused=("epsilon", "lam", "m") if drawn else ("epsilon", "lam", "m", "n", "p"),
+    unused=[key for key in KEYS if key not in needed],
 )
 if source is None:
     page.headline(words.NO_FILE, colour=MUTED["light"])

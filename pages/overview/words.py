@@ -89,7 +89,9 @@ def larger_class(row: pd.Series, source: Source) -> str:
             "above it are lost."
         )
     gone = "none is lost" if lost < _NOTHING else f"{tenths(lost)} are lost ({lost / learnable:.0%})"
-    return f"Always predicting the larger class has an accuracy of {floor}: of the {points(learnable)} above it, {gone}."
+    return (
+        f"Always predicting the larger class has an accuracy of {floor}: of the {points(learnable)} above it, {gone}."
+    )
 
 
 def _points(row: pd.Series) -> float:

@@ -60,9 +60,9 @@ def segments(
     return _draw(control, widget, options, default=default, format_func=text, required=True, **look)
 
 
-def pill(key: str, label: str, options: Sequence[Any], **look: Any) -> Any:
+def pill(key: str, label: str, options: Sequence[Any], text: Callable[[Any], str] = str, **look: Any) -> Any:
     """One of the options or None, in a row."""
-    return _draw(Control(key, label, tuple(options), None), st.pills, options, **look)
+    return _draw(Control(key, label, tuple(options), None, text), st.pills, options, format_func=text, **look)
 
 
 def whole_number(key: str, label: str, numbers: range, default: int, **look: Any) -> int:

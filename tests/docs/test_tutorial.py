@@ -113,7 +113,7 @@ def test_the_tests_of_all_mechanisms_pass_it_untold(tmp_path):
 
 
 def test_the_pages_that_list_mechanisms_list_it(written, monkeypatch):
-    """Sources, the attacks and Decide with its comparison: each opened on it."""
+    """Sources, the attacks and the comparison of Decide."""
     written(SOURCE)
     monkeypatch.setattr(loss_curve, "SPLITS", 2)
     label = mechanisms.mechanism_class(KEY).label
@@ -122,8 +122,7 @@ def test_the_pages_that_list_mechanisms_list_it(written, monkeypatch):
     assert f"From the file {KEY}.py: its author states this guarantee" in texts(algorithms)
     attack = finished(open_script("audit/page.py", mechanism=KEY, version="halved_noise", runs=1_000))
     assert label in attack.selectbox(key="mechanism").options and "No audit here" not in said(attack)
-    decide = finished(open_script("decide/page.py", n=200, seed=5, way=KEY, more="compare"))
-    assert label in decide.selectbox(key="way").options and "privacy budget" in said(decide)
+    decide = finished(open_script("decide/page.py", n=200, seed=5, keep=0.5, more="compare"))
     assert label in set(decide.dataframe[0].value["mechanism"])
 
 

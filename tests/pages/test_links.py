@@ -35,7 +35,7 @@ STATES = {
     "sources": (15, 0.9),
 }
 COSTLY = ("epsilon", "delta", "n", "p", "lam", "m", "seed", "records", "class_records", "mechanism", "C", "columns")
-COSTLY += ("way", "at_hand")
+COSTLY += ("at_hand",)
 # Values are drawn up to here.
 AT_MOST = {"n": 300, "p": 512, "runs": 2_000, "T": 32, "steps_of_stream": 200, "steps": 10_000, "C": 3, "columns": 2}
 SEEDS = (7, 0, 10**6)

@@ -1,4 +1,4 @@
-"""Mechanism that the page Decide uses, by public facts alone: a choice among results would cost privacy."""
+"""Mechanism and delta that the page Decide uses, by public facts alone: a choice among results would cost privacy."""
 
 import math
 
@@ -31,6 +31,15 @@ def usual_mechanism(problem: Problem) -> tuple[Mechanism, str]:
     sizes = {law: _noise(problem, mechanism) for law, mechanism in found.items()}
     law = min(sizes, key=lambda law: sizes[law])
     return found[law], f"{why}, and with {problem.p:,} columns its {law.capitalize()} noise is the smaller one"
+
+
+def usual_delta(n: int) -> float:
+    """delta for n records: the largest power of ten up to 1/n^2, at most 1e-6 and at least 1e-10.
+
+    >>> usual_delta(300), usual_delta(7_043)
+    (1e-06, 1e-08)
+    """
+    return 10.0 ** -min(max(math.ceil(2.0 * math.log10(n)), 6), 10)
 
 
 def _noise(problem: Problem, mechanism: Mechanism) -> float:

@@ -200,7 +200,8 @@ class Briefing:
         if len(whole := "; ".join(each)) <= _COLUMNS:
             return whole
         levels = sum(len(category.levels) for category in said.categories)
-        dictionary = write_dictionary(self.plan.label, said).encode()
+        plan = self.plan
+        dictionary = write_dictionary(plan.label, said, plan.unit, plan.records_per_person).encode()
         return (
             f"{len(said.features):,}: {len(said.columns):,} of numbers, {len(said.categories):,} of categories with "
             f"{levels:,} levels, as in the column dictionary with the SHA-256 "
