@@ -34,7 +34,9 @@ RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
 def show(source: Source, upload: Upload | None, controls: Controls) -> None:
     """Draw everything below the file: how much may be lost, the answer, and what follows from it."""
     with st.container(horizontal=True, vertical_alignment="center", key="asked"):
-        keep = url_controls.slider("keep", "Keep of what learning gains", KEEPS, 0.9, "{:.0%}".format, width=300)
+        keep = url_controls.slider(
+            "keep", "Keep this much of what learning gains", KEEPS, 0.9, "{:.0%}".format, width=300
+        )
         releases = url_controls.slider("releases", "Planned releases", RELEASES, 1, width=220)
         points = st.empty()
     page.halves(1.9, key="attack_halves")

@@ -13,6 +13,7 @@ from dpcore.studies.decide.loss_curve import LostCurve
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.background.asking import Answer as Known
 from pages.background.asking import waiting
+from pages.decide.briefing.content import strength_of
 from pages.decide.state import State
 from pages.ui.chips import chips_beside
 from pages.ui.html import readable
@@ -41,6 +42,7 @@ def number(value: float) -> str:
 def interval(found: Answer) -> str:
     """The confidence interval of an answer, with open ends where they are beyond the scale.
 
+    >>> import math
     >>> interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)), interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0))
     ('0.35 to 0.62', '6 or more')
     """
@@ -109,9 +111,6 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
     answer = state.answer
     if not answer.useful or answer.found is None:
         return []
-    mean = f"the mean is {tenths(answer.mean_lost)}"
-    if answer.mean_limits is not None:
-        mean += " (95% interval for the population: {} to {})".format(*map(tenths, answer.mean_limits))
     splits = "other splits of this file" if answer.curve.in_file else "other splits"
     after = answer.spent(state.releases)
     planned = "one release" if state.releases == 1 else f"{state.releases} releases"
@@ -120,12 +119,12 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
         (
             "One release loses",
             f"< {points(answer.most_lost)}",
-            f"in nine of ten cases; half lose less than {tenths(answer.usual_lost)}, {mean}",
+            f"in nine of ten cases; in half of them less than {tenths(answer.usual_lost)}",
         ),
         (
             "An attacker is right",
             f"≤ {after.of_100} of 100 times",
-            f"about one person after {planned}; a coin is right 50 times",
+            f"about one person after {planned}, a coin 50 times: {strength_of(after.of_100)} protection",
         ),
     ]
 

@@ -98,7 +98,7 @@ class Officer:
 
     def keep(self, share: str) -> None:
         """Move the slider with the arrow keys."""
-        slider = self.page.get_by_role("slider", name="Keep of what learning gains")
+        slider = self.page.get_by_role("slider", name="Keep this much of what learning gains")
         self.clicks += 1
         while (said := str(slider.get_attribute("aria-valuetext"))) != share:
             slider.press("ArrowRight" if said < share else "ArrowLeft")
@@ -146,7 +146,7 @@ def test_the_steps_lead_from_the_file_to_the_page_to_sign(
     officer.confirm()
     if "Leave out rows" in asked:
         officer.tick("Leave out rows")
-    if share := asked.get("Keep of what learning gains"):
+    if share := asked.get("Keep this much of what learning gains"):
         officer.keep(share)
     answer = officer.answer()
     expect(page.get_by_text(asked["*you then read*"])).to_be_visible()

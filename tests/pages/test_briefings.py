@@ -82,7 +82,9 @@ def test_no_text_of_a_visitor_s_becomes_markup_and_the_page_refers_to_nothing():
 
 def test_columns_that_do_not_fit_are_named_by_the_digest_of_the_dictionary():
     wide, held = named("WWWW of a long name " * 4 + "W")
-    digest = hashlib.sha256(write_dictionary(held.label, held.declared, wide.plan.unit, wide.plan.records_per_person).encode()).hexdigest()
+    digest = hashlib.sha256(
+        write_dictionary(held.label, held.declared, wide.plan.unit, wide.plan.records_per_person).encode()
+    ).hexdigest()
     told = lines(wide)["Columns"]
     assert told.startswith("21: 20 of numbers, 1 of categories with 83 levels") and digest[:4] in told
 

@@ -37,6 +37,15 @@ _LOOKED = 3  # columns that are named
 _DIGITS = 16  # of a digest
 
 
+def strength_of(odds: int) -> str:
+    """What protection is called that leaves an attacker right at most so many times in 100.
+
+    >>> strength_of(55), strength_of(76)
+    ('strong', 'weak')
+    """
+    return "strong" if odds <= STRONG else "moderate" if odds <= MODERATE else "weak"
+
+
 @dc.dataclass(frozen=True, eq=False)
 class Briefing:
     """A release to sign.
@@ -133,9 +142,7 @@ class Briefing:
     @property
     def strength(self) -> str:
         """Whether this epsilon is strong, in one word."""
-        found = 101 if self._too_large else self.odds
-        strong = "Strong" if found <= STRONG else "Moderate" if found <= MODERATE else "Weak"
-        return f"{strong} protection"
+        return f"{strength_of(101 if self._too_large else self.odds).capitalize()} protection"
 
     @property
     def why(self) -> str:
