@@ -10,7 +10,7 @@ from dpcore.accounting.ledger import EpsilonCurve, Kind
 from dpcore.figures.audit.ledger import ledger_figure
 from dpcore.studies.decide.repeated_releases import RepeatedReleases, budget_each
 from pages.decide.state import State
-from pages.ui.html import plain, readable
+from pages.ui.html import literal, plain, readable
 from pages.ui.live_figure import live_figure, paragraph
 from pages.ui.numbers import rounded
 
@@ -52,7 +52,7 @@ def curves(after: dict[int, RepeatedReleases]) -> tuple[EpsilonCurve, ...]:
 def words(state: State, after: RepeatedReleases) -> str:
     """Privacy spent by all releases, and the budget that each may have to stay within the guarantee."""
     releases = f"{after.releases} release{'s' if after.releases > 1 else ''}"
-    records = f"{after.records} record{'s' if after.records > 1 else ''} per person"
+    records = f"{after.records} record{'s' if after.records > 1 else ''} per {literal(state.unit)}"
     if not math.isfinite(after.epsilon):
         text = f"After **{releases}** with **{records}**, no accounting here keeps ε below 300: no guarantee is left."
     else:
@@ -66,7 +66,7 @@ def words(state: State, after: RepeatedReleases) -> str:
 def each(state: State, after: RepeatedReleases) -> str:
     """Budget of each release that keeps all of them within the guarantee."""
     if after.releases == after.records == 1:
-        return "With one release and one record per person, the guarantee holds as stated."
+        return f"With one release and one record per {literal(state.unit)}, the guarantee holds as stated."
     epsilon, spec = state.answer.epsilon, state.problem.spec(state.mechanism)
     try:
         total = Budget(epsilon, state.problem.delta)

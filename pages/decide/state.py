@@ -46,6 +46,11 @@ class State:
         return self.known.complete
 
     @property
+    def unit(self) -> str:
+        """Whom the guarantee protects, with all their records."""
+        return self.upload.unit if self.upload else self.source.record
+
+    @property
     def drawn(self) -> str:
         """The records in words."""
         return self.source.drawn(self.problem.n)

@@ -124,7 +124,7 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
         (
             "An attacker is right",
             f"≤ {after.of_100} of 100 times",
-            f"about one person after {planned}, a coin 50 times: {strength_of(after.of_100)} protection",
+            f"about one {state.unit} after {planned}, a coin 50 times: {strength_of(after.of_100)} protection",
         ),
     ]
 
