@@ -96,8 +96,11 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     field = edit(page, LARGEST, row=1, x=440)
     field.fill("120.5")
     page.keyboard.press("Enter")
-    page.keyboard.press("Enter")  # in the row below
-    page.keyboard.type("0.9")
+    below = page.get_by_test_id("stDataFrame").last.get_by_test_id(f"glide-cell-{LARGEST}-2")
+    expect(below).to_have_attribute("aria-selected", "true")
+    page.wait_for_timeout(50)
+    page.keyboard.press("Enter")
+    field.fill("0.9")
     grid_says(page, FROM, 1, "you")
     expect(field).to_have_value("0.9")  # is still being typed while the table changes
     page.keyboard.press("Escape")
