@@ -185,7 +185,7 @@ def test_a_visit_to_another_page_loses_nothing_and_removing_the_file_loses_all()
 def test_a_codebook_says_bounds_and_levels_of_all_columns_at_once():
     page = edited(opened(patients()), "sex", use=False)
     pasted(page, 'column\tsmallest\tlargest\n"age"\t-1e-1\t99,5\n\nsex: f; m\nstage = {1, 2, 3, 4}\nday: a; b')
-    assert "Imported the bounds of 1 and levels of 3 columns." in said(page)
+    assert "Imported: bounds of 1, levels of 3." in said(page)
     assert bounds(page, "age") == ("-0.1", "99.5") and bounds(page, "stage") == ("", "")
     assert [row_of(page, column)["kind"] for column in ("age", "sex", "stage")] == ["number", "category", "category"]
     assert row_of(page, "sex")["levels"] == "f; m" and row_of(page, "sex")["from"] == "codebook"

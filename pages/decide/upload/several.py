@@ -58,9 +58,8 @@ def _import() -> None:
         rows[name].say(book.bounds.get(name, ()), book.levels.get(name, ()), "codebook")
         if rows[name].column.use:
             rows[name].said.use = True
-    told = [f"bounds of {len(book.bounds):,}"] if book.bounds else []
-    told += [f"levels of {len(book.levels):,}"] if book.levels else []
-    held.told, held.wrong, held.frame = f"Imported the {' and '.join(told)} columns.", "", None
+    held.told = f"Imported: bounds of {len(book.bounds):,}, levels of {len(book.levels):,}."
+    held.wrong, held.frame = "", None
     st.session_state[_CODEBOOK] = False  # closed
 
 
