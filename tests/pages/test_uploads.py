@@ -156,8 +156,10 @@ def test_nothing_is_computed_before_all_is_declared_and_every_bound_confirmed():
     confirmed(page)
     assert "people (your file): 42 to learn from, 2 results" in said(page) and "1 in memory" in said(page)
     assert form.NOT_PRIVATE in said(page)
+    assert not page.expander[0].proto.expanded
     edited(page, "dose", largest="2")
     assert "0 in memory" in said(page), "another bound is to be confirmed too"
+    assert page.run().expander[0].proto.expanded
     edited(page, "dose", use=False)
     assert "1 in memory" in said(page) and held(page).declared.features == ("age",)
 

@@ -182,5 +182,4 @@ def _confirmed(held: Held, used: list[Row], positive: str, drop: bool) -> Declar
 
 def _confirm(said: dict[str, Pair | Levels]) -> None:
     if held := held_file():
-        held.told = ""
         held.confirm(said)

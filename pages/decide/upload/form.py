@@ -61,12 +61,11 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
     _tell_refused()
     try:
         # Once all is confirmed, results belong near the top of the page, unless something is left to mend.
-        with st.expander("The file, the question and its columns", expanded=held.unfit or not held.confirmed):
+        with st.expander("The file, the question and its columns", expanded=held.open):
             found = _declared(held, line)
-        held.unfit = False
     except ValueError as error:
-        if held.confirmed and not held.unfit:
-            held.unfit = True
+        if not held.open:
+            held.open = True
             st.rerun()
         told = readable(str(error).replace(held.name, repr(held.name)))
         st.error(literal(f"{told[0].upper()}{told[1:]}."))
@@ -74,9 +73,11 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
     except Exception as error:
         # Streamlit logs every error, and this one may quote a cell.
         raise RuntimeError(f"an upload could not be read ({type(error).__name__})") from None
+    held.open = found is None
     if found is None:
         held.kept.pop("records", None)
         return None
+    held.unfit = False
     records, unit, most = found
     _tell(held, records, unit, most)
     return Upload(records.source, unit, most, held.key, held.digest, held.ledger)
@@ -108,6 +109,7 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
         try:
             return UploadedRecords(table, declared, held.name)
         except ValueError:
+            held.unfit = True
             held.show(declared)  # a refusal says how many rows do not fit
             raise
 
