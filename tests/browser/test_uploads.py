@@ -75,9 +75,19 @@ def edit(page: Page, column: int, row: int, x: float) -> Locator:
         with contextlib.suppress(AssertionError):
             place = grid.get_by_test_id(f"glide-cell-{column}-{row}")
             expect(place).to_have_attribute("aria-selected", "true", timeout=1_000)
+            return opened(page)
+    raise AssertionError("no click chose the cell")
+
+
+def opened(page: Page) -> Locator:
+    """The field of the chosen cell, which hears no key while the last field is closing."""
+    field = page.locator("#portal input, #portal textarea")
+    for _ in range(10):
+        page.keyboard.press("Enter")
+        with contextlib.suppress(AssertionError):
+            expect(field).to_be_visible(timeout=500)
             break
-    page.keyboard.press("Enter")
-    return page.locator("#portal input, #portal textarea")
+    return field
 
 
 def grid_says(page: Page, column: int, row: int, text: str) -> None:
@@ -98,9 +108,7 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     page.keyboard.press("Enter")
     below = page.get_by_test_id("stDataFrame").last.get_by_test_id(f"glide-cell-{LARGEST}-2")
     expect(below).to_have_attribute("aria-selected", "true")
-    page.wait_for_timeout(50)
-    page.keyboard.press("Enter")
-    field.fill("0.9")
+    opened(page).fill("0.9")
     grid_says(page, FROM, 1, "you")
     expect(field).to_have_value("0.9")  # is still being typed while the table changes
     page.keyboard.press("Escape")

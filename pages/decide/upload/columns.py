@@ -69,7 +69,7 @@ def _draw(held: Held, rows: list[Row]) -> None:
             "largest": text(width=95),
             "levels": text(width=170),
             "from": text(width=175),
-            "remarks": text(),
+            "remarks": text(width=380),
         },
         height=min(_ROW * (len(rows) + 1) + 3, _MOST_HEIGHT),
         placeholder="",
