@@ -52,7 +52,8 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
         _tell_refused()
         st.caption(STAYS)
         return None
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    with row:
         line = st.empty()
         line.markdown(f"**{literal(held.name)}**", width="content")
         st.button("Remove", on_click=forget)
@@ -79,7 +80,17 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
         return None
     held.unfit = False
     records, unit, most = found
-    _tell(held, records, unit, most)
+    # Beside the file's name, so that results stay near the top of the page.
+    row.download_button(
+        "Download the column dictionary",
+        data.write_dictionary(records.label, records.declared, unit, most),
+        "columns.json",
+        "application/json",
+        help="Dropped together with next month's file, it declares and confirms everything at once.",
+        on_click="ignore",
+    )
+    _tell(records)
+    held.show(records.declared)
     return Upload(records.source, unit, most, held.key, held.digest, held.ledger)
 
 
@@ -95,7 +106,9 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     table = ask_format(held)
     told = [f"**{literal(held.name)}**", f"{table.rows:,} rows, {len(table.columns):,} columns"]
     told += ["with a column dictionary"] if held.dictionary else []
-    told += [f"with a ledger of {len(held.ledger.releases):,} releases"] if held.ledger else []
+    if held.ledger:
+        releases = len(held.ledger.releases)
+        told.append(f"with a ledger of {releases:,} {'release' if releases == 1 else 'releases'}")
     line.markdown(" · ".join(told), width="content")
     unit = ask_unit(held)
     question = ask_question(held, table)
@@ -116,24 +129,14 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     return held.keep("records", (table.label, table.form, declared), scaled), *unit
 
 
-def _tell(held: Held, records: UploadedRecords, unit: str, most: int) -> None:
+def _tell(records: UploadedRecords) -> None:
     """Say what was done to the records."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(done(records.report, records.source), width="content")
-        st.download_button(
-            "Download the column dictionary",
-            data.write_dictionary(records.label, records.declared, unit, most),
-            "columns.json",
-            "application/json",
-            help="Dropped together with next month's file, it declares and confirms everything at once.",
-            on_click="ignore",
-        )
+    st.markdown(done(records.report, records.source))
     if (table := _changes(records))["Column"]:
         long = len(table["Column"]) > _ROWS_SHOWN
         with st.container(height=300 if long else "content", border=False):
             st.table(table, hide_index=True)
     st.warning(" ".join(filter(None, [looking_warning(records.source, literal), NOT_PRIVATE])))
-    held.show(records.declared)
 
 
 def done(report: Report, source: Source) -> str:
