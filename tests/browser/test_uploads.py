@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from dpcore.data import Declared, write_dictionary
 from dpcore.figures.style import Theme
@@ -23,7 +23,8 @@ from .readable import AXE, CHECK, FADED
 
 pytestmark = pytest.mark.browser
 
-FORM = "What the file holds"  # what the form is folded under
+FORM = "The file, the question and its columns"  # what the form is folded under
+LARGEST, FROM = 4, 6  # columns of the table of columns
 # A table is a picture: what it shows stands in no element.
 NOTE_DRAWN = """() => {
     const fillText = CanvasRenderingContext2D.prototype.fillText;
@@ -64,6 +65,35 @@ def rest(page: Page) -> None:
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
 
 
+def edit(page: Page, column: int, row: int, x: float) -> Locator:
+    """Begin to edit a cell of the table of columns, so far from its left end; returns the field."""
+    page.evaluate(FADED)
+    grid = page.get_by_test_id("stDataFrame").last
+    # A click is seen only if it lasts and the table is not drawn anew meanwhile; a second one would begin to edit.
+    for _ in range(10):
+        grid.click(position={"x": x, "y": 53 + 35 * row}, delay=100)
+        with contextlib.suppress(AssertionError):
+            place = grid.get_by_test_id(f"glide-cell-{column}-{row}")
+            expect(place).to_have_attribute("aria-selected", "true", timeout=1_000)
+            return opened(page)
+    raise AssertionError("no click chose the cell")
+
+
+def opened(page: Page) -> Locator:
+    """The field of the chosen cell, which hears no key while the last field is closing."""
+    field = page.locator("#portal input, #portal textarea")
+    for _ in range(10):
+        page.keyboard.press("Enter")
+        with contextlib.suppress(AssertionError):
+            expect(field).to_be_visible(timeout=500)
+            break
+    return field
+
+
+def grid_says(page: Page, column: int, row: int, text: str) -> None:
+    expect(page.get_by_test_id("stDataFrame").last.get_by_test_id(f"glide-cell-{column}-{row}")).to_have_text(text)
+
+
 def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page: Page, new_page: NewPage):
     """A MB of names: more than the server's form parser would keep in memory of itself."""
     content = people(2_000).replace(b"Doe", b"Doe" * 200)
@@ -73,29 +103,27 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     said(page, "0 in memory")
     said(page, "seconds after you close")
     hand_over(page, content)
+    field = edit(page, LARGEST, row=1, x=440)
+    field.fill("120.5")
+    page.keyboard.press("Enter")
+    below = page.get_by_test_id("stDataFrame").last.get_by_test_id(f"glide-cell-{LARGEST}-2")
+    expect(below).to_have_attribute("aria-selected", "true")
+    opened(page).fill("0.9")
+    grid_says(page, FROM, 1, "you")
+    expect(field).to_have_value("0.9")  # is still being typed while the table changes
+    page.keyboard.press("Escape")
     declare(page)
     said(page, "(your file): 1400 to learn from, 2 results")
     said(page, "Read 2,000 rows; nothing")
     rest(page)
-    grid = page.get_by_test_id("stDataFrame")
+    grid = page.get_by_test_id("stDataFrame").last
     expect(grid).to_be_hidden()  # folded once there are results
     page.get_by_text(FORM).click()
     expect(grid).to_be_visible()
-    # A bound of one column, in the table: the row of age, the column "largest". A click is seen only if it lasts and
-    # the table is not drawn anew meanwhile; a second one would begin to edit.
-    page.evaluate(FADED)
-    box = grid.bounding_box()
-    assert box
-    for _ in range(10):
-        grid.click(position={"x": box["width"] - 40, "y": 53}, delay=100)
-        with contextlib.suppress(AssertionError):
-            expect(page.get_by_test_id("glide-cell-2-0")).to_have_attribute("aria-selected", "true", timeout=1_000)
-            break
-    page.keyboard.press("Enter")
-    cell = page.locator("#portal input, #portal textarea")
-    expect(cell).to_have_value("120")
-    cell.fill("50.5")
-    expect(cell).to_have_value("50.5")
+    field = edit(page, LARGEST, row=1, x=440)
+    expect(field).to_have_value("120.5")
+    field.fill("50.5")
+    expect(field).to_have_value("50.5")
     page.keyboard.press("Enter")
     said(page, "0 in memory")
     until(page, "[...drawn].some(text => text.startsWith('50.'))")
@@ -126,27 +154,29 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     assert "Traceback" not in log and "Doe" not in log and "people" not in log
 
 
-def test_a_dictionary_declares_a_file_at_once_and_the_page_goes_on(dashboard: Server, page: Page):
-    """A Parquet file; the dictionary's uploader goes on to name a file that is gone."""
+def test_file_dictionary_and_ledger_are_dropped_together(dashboard: Server, page: Page):
+    """A Parquet file; one drop, no click."""
     page.goto(dashboard.url)
     table = pd.read_csv(io.BytesIO(people())).to_parquet()
+    declared = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
+    files = {
+        "people.parquet": table,
+        "columns.json": write_dictionary("sick", declared, "patient", 3).encode(),
+        "people.parquet.ledger.json": b'{"file": "people.parquet", "releases": []}',
+    }
     page.locator("input[type=file]").set_input_files(
-        {"name": "people.parquet", "mimeType": "application/octet-stream", "buffer": table}
-    )
-    said(page, "Which column is the label?")
-    said_of_it = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
-    dictionary = write_dictionary("sick", said_of_it).encode()
-    page.get_by_role("button", name="Load a column dictionary").click()
-    page.locator("input[type=file]").set_input_files(
-        {"name": "columns.json", "mimeType": "application/json", "buffer": dictionary}
+        [{"name": name, "mimeType": "application/json", "buffer": content} for name, content in files.items()]
     )
     said(page, "(your file): 42 to learn from, 2 results")
-    page.keyboard.press("Escape")
+    said(page, "one patient, 3 at most; 0 releases")
     for form in (0, 1):
         page.get_by_text("another page").click()
         expect(page.get_by_text(FORM)).to_have_count(form)
         rest(page)
     said(page, "(your file): 42 to learn from, 2 results")
+    page.get_by_role("button", name="Remove").click()
+    said(page, "0 in memory")
+    expect(page.get_by_text("people.parquet")).to_have_count(0)  # the new place names no file of those before
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
@@ -160,15 +190,15 @@ def test_whoever_cannot_see_the_panel_or_holds_a_phone_declares_too(
     """With a first line like a record and a column that numbers the rows."""
     page = new_page(width, height, scheme)
     page.goto(dashboard.url)
-    hand_over(page, "".join(f"{i},{i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(60)).encode())
-    page.get_by_label("column is the label").fill("column 3")
+    hand_over(page, "".join(f"{i},{i * i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(60)).encode())
+    page.get_by_label("Value to predict").fill("yes")
     page.keyboard.press("Enter")
     said(page, "first line a header")
-    said(page, "counts the rows")
-    page.get_by_text("Paste bounds").click()
+    page.get_by_role("button", name="Paste a codebook").click()
     page.locator("textarea").fill("column 2, 0, 6")
     page.get_by_role("button", name="Import").click()
     page.get_by_role("button", name="Confirm").wait_for()
+    expect(page.locator("textarea")).to_have_count(0)  # folded
     page.get_by_role("button", name="Read it differently").click()
     page.get_by_label("Columns are separated by").wait_for()
     page.evaluate(AXE)

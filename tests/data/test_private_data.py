@@ -284,7 +284,16 @@ def test_levels_of_a_file_with_decimal_commas_are_numbers_too():
 
 def test_a_dictionary_holds_a_declaration_and_nothing_else():
     said = Declared(("age",), (-0.1,), (1e-7,), "yes", "drop", (SEX, STAGE), ("sex",))
-    assert data.read_dictionary(data.write_dictionary("sick", said).encode(), "x.json") == ("sick", said)
+    for unit in ((), ("patient", 3)):
+        written = data.write_dictionary("sick", said, *unit).encode()
+        assert data.read_dictionary(written, "x.json") == ("sick", said)
+        assert data.read_unit(written, "x.json") == (unit or ("person", 1))
+
+
+@pytest.mark.parametrize("wrong", [{"unit": "<b>"}, {"unit": "a" * 21}, {"unit": 3}, {"records": 0}, {"records": "2"}])
+def test_what_a_row_is_must_be_a_short_word_and_its_number_one_at_least(wrong):
+    with pytest.raises(ValueError, match=r"^x.json must be a column dictionary: (unit|records) must be"):
+        data.read_unit(json.dumps(wrong).encode(), "x.json")
 
 
 @pytest.mark.parametrize(

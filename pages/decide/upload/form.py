@@ -52,7 +52,8 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
         _tell_refused()
         st.caption(STAYS)
         return None
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    with row:
         line = st.empty()
         line.markdown(f"**{literal(held.name)}**", width="content")
         st.button("Remove", on_click=forget)
@@ -61,12 +62,11 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
     _tell_refused()
     try:
         # Once all is confirmed, results belong near the top of the page, unless something is left to mend.
-        with st.expander("The file, the question and its columns", expanded=held.unfit or not held.confirmed):
+        with st.expander("The file, the question and its columns", expanded=held.open):
             found = _declared(held, line)
-        held.unfit = False
     except ValueError as error:
-        if held.confirmed and not held.unfit:
-            held.unfit = True
+        if not held.open:
+            held.open = True
             st.rerun()
         told = readable(str(error).replace(held.name, repr(held.name)))
         st.error(literal(f"{told[0].upper()}{told[1:]}."))
@@ -74,11 +74,23 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
     except Exception as error:
         # Streamlit logs every error, and this one may quote a cell.
         raise RuntimeError(f"an upload could not be read ({type(error).__name__})") from None
+    held.open = found is None
     if found is None:
         held.kept.pop("records", None)
         return None
+    held.unfit = False
     records, unit, most = found
-    _tell(held, records, unit, most)
+    # Beside the file's name, so that results stay near the top of the page.
+    row.download_button(
+        "Download the column dictionary",
+        data.write_dictionary(records.label, records.declared, unit, most),
+        "columns.json",
+        "application/json",
+        help="Dropped together with next month's file, it declares and confirms everything at once.",
+        on_click="ignore",
+    )
+    _tell(records)
+    held.show(records.declared)
     return Upload(records.source, unit, most, held.key, held.digest, held.ledger)
 
 
@@ -94,7 +106,9 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     table = ask_format(held)
     told = [f"**{literal(held.name)}**", f"{table.rows:,} rows, {len(table.columns):,} columns"]
     told += ["with a column dictionary"] if held.dictionary else []
-    told += [f"with a ledger of {len(held.ledger.releases):,} releases"] if held.ledger else []
+    if held.ledger:
+        releases = len(held.ledger.releases)
+        told.append(f"with a ledger of {releases:,} {'release' if releases == 1 else 'releases'}")
     line.markdown(" · ".join(told), width="content")
     unit = ask_unit(held)
     question = ask_question(held, table)
@@ -108,30 +122,21 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
         try:
             return UploadedRecords(table, declared, held.name)
         except ValueError:
+            held.unfit = True
             held.show(declared)  # a refusal says how many rows do not fit
             raise
 
     return held.keep("records", (table.label, table.form, declared), scaled), *unit
 
 
-def _tell(held: Held, records: UploadedRecords, unit: str, most: int) -> None:
+def _tell(records: UploadedRecords) -> None:
     """Say what was done to the records."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(done(records.report, records.source), width="content")
-        st.download_button(
-            "Download the column dictionary",
-            data.write_dictionary(records.label, records.declared, unit, most),
-            "columns.json",
-            "application/json",
-            help="Dropped together with next month's file, it declares and confirms everything at once.",
-            on_click="ignore",
-        )
+    st.markdown(done(records.report, records.source))
     if (table := _changes(records))["Column"]:
         long = len(table["Column"]) > _ROWS_SHOWN
         with st.container(height=300 if long else "content", border=False):
             st.table(table, hide_index=True)
     st.warning(" ".join(filter(None, [looking_warning(records.source, literal), NOT_PRIVATE])))
-    held.show(records.declared)
 
 
 def done(report: Report, source: Source) -> str:

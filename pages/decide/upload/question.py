@@ -10,7 +10,7 @@ from dpcore.data.cells import typed, typed_number
 from dpcore.data.tables import threshold_in
 from pages.ui.html import literal, readable
 
-from .session import Held, asked
+from .session import Held, inline
 
 _THRESHOLD = "≥ a threshold"
 _MOST_VALUES = 10  # of a label of numbers that begins without a threshold
@@ -31,21 +31,14 @@ def ask_question(held: Held, table: RawTable) -> Question:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Predict whether", width="content")
         name = f"label {table.form} {held.loaded}"
-        label = asked(
-            st.selectbox,
-            name,
-            "Column to predict",
-            columns,
-            columns.index(wanted),
-            label_visibility="collapsed",
-            width=210,
-        )
+        label = inline(st.selectbox, name, "Column to predict", columns, columns.index(wanted), width=210)
         st.markdown("is", width="content")
         table = table.with_label(label)
         positive = guess.positive if label == guess.label else _guessed(held, table)
         if said and label == said.label:
             positive = said.declared.positive
-        return Question(label, _ask_value(f"{columns.index(label)} {name}", table, positive))
+        values, ordered = held.keep("values", (table.form, label), lambda: _values(table))
+        return Question(label, _ask_value(f"{columns.index(label)} {name}", values, ordered, positive))
 
 
 def _guessed(held: Held, table: RawTable) -> str:
@@ -53,42 +46,32 @@ def _guessed(held: Held, table: RawTable) -> str:
     return made.positive
 
 
-def _ask_value(name: str, table: RawTable, positive: str) -> str:
-    """The value, or a threshold like ">= 50". positive: with which the controls begin, "" for none."""
+def _values(table: RawTable) -> tuple[tuple[str, ...], bool]:
+    """Values of the label, as far as they are few, and whether a threshold may divide them."""
     numbers = np.unique(table.columns[table.label].numbers)
-    ordered = np.count_nonzero(~np.isnan(numbers)) >= _FEWEST
+    ordered = bool(np.count_nonzero(~np.isnan(numbers)) >= _FEWEST)
     try:
-        values = [*table.labels[0]]
+        return table.labels[0], ordered
     except ValueError:
         if not ordered:
             raise
-        values = []
+        return (), ordered
+
+
+def _ask_value(name: str, values: tuple[str, ...], ordered: bool, positive: str) -> str:
+    """The value, or a threshold like ">= 50". positive: with which the controls begin, "" for none."""
     threshold = threshold_in(positive) if positive not in values else None
     options = [*values, *([_THRESHOLD] if ordered else [])]
-    at = options.index(positive) if positive in values else None
-    if at is None and ordered and (threshold is not None or len(values) > _MOST_VALUES or not values):
+    at = values.index(positive) if positive in values else None
+    if at is None and ordered and (threshold is not None or not 0 < len(values) <= _MOST_VALUES):
         at = len(values)
-    value = asked(
-        st.selectbox,
-        f"value {name}",
-        "Value to predict",
-        options,
-        at,
-        label_visibility="collapsed",
-        width=190,
-        placeholder="choose a value",
+    value = inline(
+        st.selectbox, f"value {name}", "Value to predict", options, at, placeholder="choose a value", width=190
     )
     if value != _THRESHOLD or _THRESHOLD in values:
         return value or ""
-    text = asked(
-        st.text_input,
-        f"threshold {name}",
-        "Threshold",
-        "" if threshold is None else typed(threshold),
-        label_visibility="collapsed",
-        placeholder="50",
-        width=110,
-    )
+    begin = "" if threshold is None else typed(threshold)
+    text = inline(st.text_input, f"threshold {name}", "Threshold", begin, placeholder="50", width=110)
     try:
         return f">= {typed(typed_number(text))}" if text.strip() else ""
     except ValueError as error:

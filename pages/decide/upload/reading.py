@@ -12,7 +12,7 @@ from dpcore.data.cells import word_of
 from dpcore.data.tables import Column
 from pages.ui.html import literal, readable
 
-from .session import Held, asked
+from .session import Held, asked, inline
 
 _ROWS, _ROW = 5, 28  # that are shown, and their height
 _COLUMNS = 50  # that are shown of the rows
@@ -65,29 +65,21 @@ def ask_unit(held: Held) -> tuple[str, int] | None:
     choices = sorted({*_MOST_RECORDS, wanted})
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("One row is one", width="content")
-        name = f"unit {held.loaded}"
-        unit = asked(
-            st.text_input,
-            name,
-            "Unit",
-            said.unit if said else "person",
-            label_visibility="collapsed",
-            max_chars=20,
-            width=130,
-        ).strip()
+        begin = said.unit if said else "person"
+        unit = inline(st.text_input, f"unit {held.loaded}", "Unit", begin, max_chars=20, width=130).strip()
         try:
             known = data.check_unit(unit)
         except ValueError as error:
             known, wrong = "", str(error)
         st.markdown(f"and each {literal(known) or 'unit'} has at most", width="content")
-        records = asked(
+        named = {most: "1 row" if most == 1 else f"{most:,} rows" for most in choices}
+        records = inline(
             st.selectbox,
             f"records {held.loaded}",
             "Rows at most",
             choices,
             choices.index(wanted),
-            format_func=lambda most: "1 row" if most == 1 else f"{most:,} rows",
-            label_visibility="collapsed",
+            format_func=named.__getitem__,
             width=120,
         )
     if not known:

@@ -64,8 +64,8 @@ class Held:
     which the page first told what they clip or leave out. looked: columns for which others were confirmed afterwards,
     or whose levels were taken from the file. frame: the table of columns as its editor has got it, None where it is to
     be made anew; frames: how many there were; guessed: of its cells those that were not typed. told, wrong: what the
-    last import did, or why it did nothing. unfit: whether the records do not fit what was confirmed. looks: questions
-    asked of the records.
+    last import did, or why it did nothing. open: whether something is left to declare. unfit: whether the records do
+    not fit what was confirmed. looks: questions asked of the records.
     """
 
     name: str
@@ -85,6 +85,7 @@ class Held:
     guessed: dict[str, list[str]] = dc.field(default_factory=dict)
     told: str = ""
     wrong: str = ""
+    open: bool = True
     unfit: bool = False
     looks: set[Hashable] = dc.field(default_factory=set)
 
@@ -103,6 +104,7 @@ class Held:
 
     def confirm(self, declared: dict[str, Pair | Levels]) -> None:
         """Take bounds and levels as confirmed, and record those that differ from what the page has told about."""
+        self.open, self.told = False, ""
         self.confirmed |= declared
         self.looked |= {column for column, said in declared.items() if self.shown.get(column, said) != said}
 
@@ -135,6 +137,11 @@ def drop_zone(label: str, arrived: Callable[[], None]) -> None:
 def asked(widget: Callable[..., Any], key: str, label: str, *options: Any, **more: Any) -> Any:
     """A control about the file, whose value is kept while other pages are shown."""
     return widget(label, *options, key=f"{CONTROLS}{key}", persist_state="session", **more)
+
+
+def inline(widget: Callable[..., Any], key: str, label: str, *options: Any, **more: Any) -> Any:
+    """As `asked`, in the middle of a sentence, which says what the label says."""
+    return asked(widget, key, label, *options, label_visibility="collapsed", **more)
 
 
 def forget() -> None:
