@@ -85,7 +85,7 @@ class Officer:
         self.page.get_by_label("A line for each column").fill(book)
         self.clicks += 1
         self.press("Import")
-        expect(self.page.get_by_text(re.compile("Imported the ")).last).to_be_visible()
+        expect(self.page.get_by_text(re.compile("Imported: ")).last).to_be_visible()
         rest(self.page)
 
     def tick(self, label: str) -> None:

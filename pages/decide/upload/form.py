@@ -64,6 +64,8 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
         # Once all is confirmed, results belong near the top of the page, unless something is left to mend.
         with st.expander("The file, the question and its columns", expanded=held.open):
             found = _declared(held, line)
+            if found:
+                _tell_changes(found[0])
     except ValueError as error:
         if not held.open:
             held.open = True
@@ -89,7 +91,9 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
         help="Dropped together with next month's file, it declares and confirms everything at once.",
         on_click="ignore",
     )
-    _tell(records)
+    st.caption(f"{done(records.report, records.source)} {NOT_PRIVATE}")
+    if looked := looking_warning(records.source, literal):
+        st.warning(looked)
     held.show(records.declared)
     return Upload(records.source, unit, most, held.key, held.digest, held.ledger)
 
@@ -129,14 +133,12 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     return held.keep("records", (table.label, table.form, declared), scaled), *unit
 
 
-def _tell(records: UploadedRecords) -> None:
-    """Say what was done to the records."""
-    st.markdown(done(records.report, records.source))
+def _tell_changes(records: UploadedRecords) -> None:
+    """Say by column what was done to the records."""
     if (table := _changes(records))["Column"]:
         long = len(table["Column"]) > _ROWS_SHOWN
         with st.container(height=300 if long else "content", border=False):
             st.table(table, hide_index=True)
-    st.warning(" ".join(filter(None, [looking_warning(records.source, literal), NOT_PRIVATE])))
 
 
 def done(report: Report, source: Source) -> str:
