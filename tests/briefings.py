@@ -66,6 +66,12 @@ def to_sign(plan: SignedPlan | None = None, records: int = 1, **changes: object)
     return dc.replace(made, plan=plan) if plan else made
 
 
+def forget() -> None:
+    """Let the records of all briefings go."""
+    _answered.cache_clear()
+    named.cache_clear()
+
+
 @functools.cache
 def specimen() -> Briefing:
     """A briefing on records of the dashboard, where there is nothing to sign."""

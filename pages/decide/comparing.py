@@ -51,14 +51,15 @@ def _list(title: str, rows: Sequence[Row]) -> None:
 
 
 def words(table: Sequence[Row], state: State) -> str:
-    """The mechanism with the smallest budget, and how many apply."""
+    """The mechanism with the smallest budget once all are tried, and how many apply."""
     known, all_of = [row for row in table if row.smallest], len(list_mechanisms())
-    so_far = "" if len(table) == all_of else f" ({len(table)} of {all_of} tried so far)"
+    if len(table) < all_of:
+        return f"{len(table)} of {all_of} mechanisms are tried so far; which one needs the smallest ε comes with the last."
     if not known or known[0].smallest is None:
-        return f"**No mechanism** applies to these records{so_far}."
+        return "**No mechanism** applies to these records."
     first, verb = known[0], "applies" if len(known) == 1 else "apply"
     return (
         f"**{first.label[0].upper()}{first.label[1:]}** needs the smallest ε here: {budget(known[0].smallest)}. "
-        f"{len(known)} of {all_of} mechanisms {verb}{so_far}. This is a look: choosing a mechanism by this table costs "
-        f"privacy that ε does not include. Signed is {state.mechanism.label}, which public facts decide."
+        f"{len(known)} of {all_of} mechanisms {verb}. This is a look: choosing a mechanism by this table costs privacy "
+        f"that ε does not include. Signed is {state.mechanism.label}, which public facts decide."
     )

@@ -17,6 +17,7 @@ from pages.audit import published
 from pages.geometry import words as geometry
 from pages.multiclass import words
 
+from .. import briefings
 from ..harness import ROOT, Server, fork
 from ..page_driver import opened_once
 
@@ -24,7 +25,9 @@ from ..page_driver import opened_once
 @pytest.fixture(autouse=True, scope="module")
 def records_are_forgotten() -> Iterator[None]:
     """After each file those of its pages; what stays, stays to the end, and no later collection looks through it."""
+    briefings.forget()  # of tests elsewhere
     yield
+    briefings.forget()
     opened_once.cache_clear()
     data._SPLITS.clear()
     gc.collect()

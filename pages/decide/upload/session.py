@@ -12,7 +12,6 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpcore import data
 from dpcore.data import Declared
-from dpcore.data.tables import CSV_ENDINGS, LIBSVM_ENDINGS, PARQUET_ENDING, SPREADSHEET_ENDINGS
 from dpcore.mechanisms.signed import keyed_digest, new_key
 from dpcore.studies.decide.release_ledger import ReleaseLedger
 from pages.server.upload_lifetime import note_holder
@@ -25,7 +24,6 @@ CONTROLS = "upload "  # how the keys of all controls begin that ask something ab
 REFUSED = f"{CONTROLS}refused"  # sentences about files that came last and were not taken
 _HELD = f"{CONTROLS}held"
 _DROPS = f"{CONTROLS}drops"  # how often files have come
-_ENDINGS = (*CSV_ENDINGS, PARQUET_ENDING, *LIBSVM_ENDINGS, ".json", *SPREADSHEET_ENDINGS)
 
 
 @dc.dataclass
@@ -128,10 +126,8 @@ def held_file() -> Held | None:
 def drop_zone(label: str, arrived: Callable[[], None]) -> None:
     """A place for a file, its dictionary and its ledger, together or one by one. arrived: called with a file."""
     key = f"{CONTROLS}files {st.session_state.get(_DROPS, 0)}"  # each shows no file of those before
-    types = [ending.removeprefix(".") for ending in _ENDINGS]
-    st.file_uploader(
-        label, types, accept_multiple_files=True, key=key, on_change=_take, args=(key, arrived), width="stretch"
-    )
+    # Of any ending: what cannot be read is answered by what to do.
+    st.file_uploader(label, accept_multiple_files=True, key=key, on_change=_take, args=(key, arrived), width="stretch")
 
 
 def asked(widget: Callable[..., Any], key: str, label: str, *options: Any, **more: Any) -> Any:
