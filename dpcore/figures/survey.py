@@ -52,22 +52,26 @@ def survey_figure(
 
 
 def estimate_figure(found: Survey, *, central: float, theme: Theme, height: int) -> Figure:
-    """Share of messages that say yes, the estimate with its interval, and how wide a trusted server's would be.
+    """Share of messages that say yes, the estimate with its interval, and the answer of a trusted server with its own.
 
-    central: the error bound of that server.
+    central: the error bound of that server. A real room has none, and then only the width is told.
     """
     chart = Chart(theme, height, "share", left=24, right=24, top=16)
     local, other = chart.colours["sampling"], chart.colours["reference"]
-    sent, best = 100 * found.yes / found.n, 100 * found.estimate
+    sent, best, width = 100 * found.yes / found.n, 100 * found.estimate, short_number(100 * central)
+    known = found.server is not None
+    server = 100 * found.server if found.server is not None else math.nan
     told = (
         f"messages that say yes: {sent:.0f}%",
         f"estimate: {best:.0f}%, 95% interval {100 * found.low:.0f}% to {100 * found.high:.0f}%",
-        f"with a trusted server: ±{short_number(100 * central)} points",
+        f"a trusted server would say: {server:.0f}% ± {width} points"
+        if known
+        else f"a trusted server: ± {width} points",
     )
     spans = (
         (sent, sent, chart.muted),
         (100 * found.low, 100 * found.high, local),
-        (max(0.0, best - 100 * central), min(100.0, best + 100 * central), other),
+        (max(0.0, server - 100 * central), min(100.0, server + 100 * central), other),
     )
     for row, ((low, high, colour), words) in enumerate(zip(spans, told, strict=True)):
         chart.line([low, high], [row, row], colour, words, 7, "solid", showlegend=False, hoverinfo="skip")
@@ -76,7 +80,7 @@ def estimate_figure(found: Survey, *, central: float, theme: Theme, height: int)
         chart.write(words, 0, row, colour, 14, **place)
     hover = "%{x:.3~g}%<extra></extra>"
     dots: Look = {"size": 13, "color": [colour for *_, colour in spans]}
-    chart.marks([sent, best, best], [0, 1, 2], dots, name="share", showlegend=False, hovertemplate=hover)
+    chart.marks([sent, best, server], [0, 1, 2], dots, name="share", showlegend=False, hovertemplate=hover)
     true = [] if found.share is None else [100 * found.share] * 2
     name = "" if found.share is None else f"true share of the simulated class: {100 * found.share:.0f}%"
     chart.line(true, [-0.2, 2.4][: len(true)], chart.text, name, 2, "dot", showlegend=bool(true), hoverinfo="skip")

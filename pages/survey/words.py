@@ -23,18 +23,25 @@ def takeaway(curves: AgainstPeople, n: int) -> str:
     """Error bounds at the cursor, and with how many people a trusted server has the same."""
     at = list(curves.people).index(n)
     local, central = float(curves.local[at]), float(curves.central[at])
-    kept = tenths(100 * coin_for(curves.epsilon).p)
+    kept = _kept(coin_for(curves.epsilon).p)
     start = f"At ε = {curves.epsilon:g} each phone sends the true answer with probability {kept}%."
     server = f"a trusted server with {_people(n)} is within **±{points(central)}**"
     if central >= _GUESS:
         return f"{start} Then {n:,} messages tell **no more than a guess of 50%**, and a trusted server does no better."
     if local >= _GUESS:
         return f"{start} Then {n:,} messages tell **no more than a guess of 50%**; {server}."
-    needed = _people(people_needed(local, curves.epsilon))
-    return (
-        f"{start} Then {n:,} messages give the share of yes to within **±{points(local)}** (95%); {server}, and needs "
-        f"only **{needed}** for the same error."
-    )
+    told = f"{start} Then {n:,} messages give the share of yes to within **±{points(local)}** (95%); {server}"
+    needed = people_needed(local, curves.epsilon) if local > central else n
+    return f"{told}, and needs only **{_people(needed)}** for the same error." if needed < n else f"{told}."
+
+
+def _kept(share: float) -> str:
+    """A probability in percent, with as many digits as tell it from 100.
+
+    >>> _kept(0.7311), _kept(0.99995)
+    ('73.1', '99.995')
+    """
+    return tenths(100 * share) if share < 0.999 else f"{100 - float(f'{100 * (1 - share):.1g}'):g}"
 
 
 def points(share: float) -> str:
@@ -52,10 +59,9 @@ def _people(count: int) -> str:
 
 def messages(found: Survey, answered: Randomised | None, seed: int) -> str:
     """What the messages tell, of whom, and whether there were any people at all."""
-    tells = (
-        f"{found.yes} of {found.n} messages say yes: the estimate is {_percent(found.estimate)}, with a 95% interval "
-        f"from {_percent(found.low)} to {_percent(found.high)}"
-    )
+    low, high = _percent(found.low), _percent(found.high)
+    sure = "which is exact with 95% confidence" if low == high else f"with a 95% interval from {low} to {high}"
+    tells = f"{found.yes} of {found.n} messages say yes: the estimate is {_percent(found.estimate)}, {sure}"
     if answered is None:
         assert found.share is not None
         return (

@@ -99,5 +99,7 @@ def test_a_trusted_server_needs_fewer_people_and_its_error_falls_faster():
 
 def test_a_simulated_class_knows_its_share_and_a_real_one_does_not():
     found = simulated(50, 0.3, 1.0, seed=7)
+    servers = [simulated(50, 0.3, 1.0, seed).server for seed in range(300)]
+    assert np.mean(np.abs(np.array(servers) - 0.3) <= central_bound(50, 1.0)) == pytest.approx(0.95, abs=0.04)
     assert found.share == 0.3 and found == simulated(50, 0.3, 1.0, seed=7) != simulated(50, 0.3, 1.0, seed=8)
     assert survey_of(found.yes, 50, found.coin).share is None

@@ -27,7 +27,8 @@ class Survey:
 
     estimate: unbiased before it is cut to [0, 1], which brings it nearer to the truth. low, high: the shares for which
     neither tail of the number of messages has a probability of 2.5% or less (exact, by the law of the coins alone).
-    bound: as `error_bound`. share: the true one, of a simulated class only.
+    bound: as `error_bound`. Of a simulated class only: share, the true one, and server, what a trusted server with the
+    same epsilon tells.
     """
 
     n: int
@@ -38,6 +39,7 @@ class Survey:
     high: float
     bound: float
     share: float | None = None
+    server: float | None = None
 
 
 @dc.dataclass(frozen=True)
@@ -73,7 +75,9 @@ def simulated(n: int, share: float, epsilon: float, seed: int) -> Survey:
     check_real("share", share, "from 0 to 1", lambda v: 0 <= v <= 1)
     coin, true = coin_for(epsilon), round(n * share)
     messages = coin.flip(np.arange(n) < true, generator(integer("seed", seed, at_least=0), _KEY, 0))
-    return dc.replace(survey_of(int(messages.sum()), n, coin), share=true / n)
+    noise = generator(seed, _KEY, 1).laplace(scale=1.0 / epsilon)
+    server = min(max((true + noise) / n, 0.0), 1.0)
+    return dc.replace(survey_of(int(messages.sum()), n, coin), share=true / n, server=server)
 
 
 @functools.lru_cache(256)
