@@ -54,7 +54,9 @@ def words(table: Sequence[Row], state: State) -> str:
     """The mechanism with the smallest budget once all are tried, and how many apply."""
     known, all_of = [row for row in table if row.smallest], len(list_mechanisms())
     if len(table) < all_of:
-        return f"{len(table)} of {all_of} mechanisms are tried so far; which one needs the smallest ε comes with the last."
+        return (
+            f"{len(table)} of {all_of} mechanisms are tried so far; which one needs the smallest ε comes with the last."
+        )
     if not known or known[0].smallest is None:
         return "**No mechanism** applies to these records."
     first, verb = known[0], "applies" if len(known) == 1 else "apply"

@@ -1,6 +1,7 @@
 """The smallest epsilon to sign: how much nine of ten single releases may lose, as a share of what learning gains."""
 
 import dataclasses as dc
+import math
 from functools import cached_property
 
 from ...core.losses import get_loss
@@ -167,7 +168,7 @@ class SmallestEpsilon:
             return f"No useful budget: {self.why} {self.change}"
         return (
             f"Sign ε = {self.epsilon:g}: {self._told(self.score)} instead of {self._number(self.without)}; nine of ten "
-            f"releases lose less than {self.most_lost:.1f} points; an attacker is right at most {self.attacker} times "
+            f"releases lose less than {_tenths(self.most_lost)} points; an attacker is right at most {self.attacker} times "
             "in 100."
         )
 
@@ -176,15 +177,18 @@ class SmallestEpsilon:
         """Why there is no useful budget; "" where there is one."""
         if self.useful:
             return ""
-        nothing = "one that learns nothing" if self.curve.setting.metric != "accuracy" else "the larger class"
+        nothing = "the larger class alone" if self.curve.setting.metric == "accuracy" else "a model that learns nothing"
         if not self.something:
             return (
-                f"without privacy the model has {self._told(self.without)}, {nothing} {self._told(self.floor)}, which "
-                "is within one test record."
+                f"without privacy {self._told(self.without)}, by {nothing} {self._told(self.floor)}: at most one test "
+                "record apart."
             )
         if self.found is not None and self.found.reachable:
             return f"at ε = {self.epsilon:g} the model is no better than {nothing} ({self._told(self.floor)})."
-        return f"up to ε = {self.epsilon:g}, fewer than nine of ten releases lose less than {self.at_most:.1f} points."
+        return (
+            f"even at ε = {self.epsilon:g}, more than one release in ten loses over {_tenths(self.at_most)} points of "
+            f"the {_tenths(self.gain)} that learning gains."
+        )
 
     @property
     def change(self) -> str:
@@ -192,21 +196,21 @@ class SmallestEpsilon:
         if self.useful:
             return ""
         if not self.something:
-            return "Other columns, or more records, would change that."
-        kept, less = 1.0 - self.most_lost / self.gain, ""
-        if kept > 0.005:
-            asked = f"instead of {100.0 * self.keep:.0f}%"
-            less = f"keeping {100.0 * kept:.0f}% of the gain {asked}, as nine of ten releases do there, "
-        return f"More records, {less}or fewer columns would change that."
+            return "Other columns or more records could change that."
+        kept = math.floor(100.0 * (1.0 - self.most_lost / self.gain))
+        less = f" With that ε, nine of ten releases keep {kept}% of it instead of {100.0 * self.keep:.0f}%." * (
+            kept > 0
+        )
+        return f"More records or fewer columns could change that.{less}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Sentences that belong below the answer: what it cannot tell."""
         sure = f"{self.curve.no_population[:1].upper()}{self.curve.no_population[1:]}."
         if self.mean_limits is not None:
-            sure = "95% interval for the population: {:.1f} to {:.1f}.".format(*self.mean_limits)
+            sure = "95% interval for the population: {} to {}.".format(*map(_tenths, self.mean_limits))
         said = [
-            f"The mean loss at ε = {self.epsilon:g} is {self.mean_lost:.1f} points. {sure}",
+            f"The mean loss at ε = {self.epsilon:g} is {_tenths(self.mean_lost)} points. {sure}",
             f"What {self.curve.splits} splits cannot see: a failure that meets up to {100.0 * self.unseen:.0f}% of "
             "splits may meet none of them.",
         ]
@@ -225,3 +229,7 @@ class SmallestEpsilon:
 
     def _number(self, score: float) -> str:
         return f"{score:.3f}" if self.curve.setting.metric == "auc" else f"{100.0 * score:.1f}%"
+
+
+def _tenths(value: float) -> str:
+    return f"{value:.1f}".replace("-", "−")

@@ -261,7 +261,7 @@ class Briefing:
         point = " A point is 0.01 of the AUC." if self.answer.curve.setting.metric == "auc" else ""
         return (
             f"Half of single releases lose less than {usual}, nine of ten less than {most}.{point} "
-            f"{' '.join(self.answer.remarks).replace(' -', ' −')} ε does not cover these numbers."
+            f"{' '.join(self.answer.remarks)} ε does not cover these numbers."
         )
 
     @property
