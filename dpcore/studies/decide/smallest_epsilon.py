@@ -168,8 +168,8 @@ class SmallestEpsilon:
             return f"No useful budget: {self.why} {self.change}"
         return (
             f"Sign ε = {self.epsilon:g}: {self._told(self.score)} instead of {self._number(self.without)}; nine of ten "
-            f"releases lose less than {_tenths(self.most_lost)} points; an attacker is right at most {self.attacker} times "
-            "in 100."
+            f"releases lose less than {_tenths(self.most_lost)} points; an attacker is right at most {self.attacker} "
+            "times in 100."
         )
 
     @property
