@@ -89,7 +89,7 @@ page = Page("Which privacy budget can we sign?")
 with page.pickers:
     source, upload = pick_source_or_file("synthetic", "at_hand"), None
     if source is not None and held_file() is None and not why_off():
-        drop_zone("Or drop a file of your own", use_file)
+        drop_zone("Or drop a file of your own: CSV, Parquet or LIBSVM", use_file)
 if source is None:
     upload = ask_file(use_file)
     source = upload.source if upload else None
