@@ -203,7 +203,9 @@ def attack_success(found: AttackSuccess, played: int, runs: int) -> str:
 def readouts(row: pd.Series, source: Source) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
     early = mechanism_class(row.mechanism).family == "gradient"
-    split = _split(100 * (row.noiseless - row["mean"]), 100 * (row.reference - row.noiseless), early=early)
+    # As they are shown: the parts make the whole.
+    lost, by_noise = round(_points(row), 1), round(100 * (row.noiseless - row["mean"]), 1)
+    split = _split(by_noise, lost - by_noise, early=early)
     return [
         (
             "Accuracy loss, percentage points",
