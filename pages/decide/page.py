@@ -49,9 +49,8 @@ def show(source: Source, upload: Upload | None, controls: Controls) -> None:
         page.headline(words.no_answer(source.drawn(n), known, curve), colour=colour)
         behind_nothing()
         return
-    looks = note_looks([(setting, keep)]) if upload else 0
     answer = SmallestEpsilon(curve, keep, upload.records if upload else 1)
-    state = State(answer, known, source, upload, releases, theme, looks)
+    state = State(answer, known, source, upload, releases, theme)
     sentence = words.sentence(state)
     points.caption(words.points_kept(state), width="stretch")
     page.headline(plain(clipping_warning(source)), sentence, colour=colour)
@@ -67,10 +66,13 @@ def show(source: Source, upload: Upload | None, controls: Controls) -> None:
         views.attack_success(state)
     cards(words.readouts(state))
     st.caption(" ".join((*answer.remarks, words.SPENDS)))
-    takeaway.show(state)
+    taken = st.container()
     view = url_controls.pill("more", "More:", views.offered(state), views.name_of, wrap=True)
     if view:
         views.show(view, state)
+    looks = note_looks([(setting, keep), *views.looks(view, state)]) if upload else 0
+    with taken:
+        takeaway.show(state, looks)
     chips(words.CHIPS)
     behind(
         lambda: background.assumptions(state),

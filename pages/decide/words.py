@@ -13,17 +13,17 @@ from dpcore.studies.decide.loss_curve import LostCurve
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.background.asking import Answer as Known
 from pages.background.asking import waiting
-from pages.decide.briefing.content import strength_of
+from pages.decide.briefing.content import lost_by_half, strength_of
 from pages.decide.state import State
 from pages.ui.chips import chips_beside
 from pages.ui.html import readable
-from pages.ui.numbers import points, rounded, tenths, worded
+from pages.ui.numbers import points, rounded, worded
 
 ERRORS: dict[Error, str] = {"loss": "log loss", "accuracy": "accuracy"}
 SPENDS = "Another run and a slider tried on your own records cost privacy that this ε does not include."
 NO_FILE = "Drop a file: only this session sees it. Then say the question, confirm its columns, and read the ε to sign."
 GROUPS = (
-    "Points lost on the held-out rows of each group at the ε to sign, a mean over splits and noises, with its standard "
+    "Points lost on the held-out rows of each group at ε = {:g}, a mean over splits and noises, with its standard "
     "error over rows. A group with few rows says little. This is a look at the records, which ε does not cover."
 )
 CHIPS = chips_beside(__file__, "chips.json")
@@ -119,7 +119,7 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
         (
             "One release loses",
             f"< {points(answer.most_lost)}",
-            f"in nine of ten cases; in half of them less than {tenths(answer.usual_lost)}",
+            f"in nine of ten cases; in half of them {lost_by_half(answer)}",
         ),
         (
             "An attacker is right",
@@ -129,11 +129,12 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
     ]
 
 
-def attack_success(found: AttackSuccess) -> str:
-    """Success of our attack and limits of the best one, in natural frequencies."""
+def attack_success(found: AttackSuccess, records: int = 1) -> str:
+    """Success of our attack and limits of the best one, in natural frequencies, on one of so many records a person."""
     certified, limit, cap = found.of_100
+    whose = "your record" if records == 1 else f"one of your {records} records"
     return (
-        "An attacker guessing whether your record or a substitute was used is right "
+        f"An attacker guessing whether {whose} or a substitute was used is right "
         f"**at most {limit} times in 100** (pale), a coin 50. Our attack: at least {certified} (solid, 99.9% sure). "
         f"Any mechanism with this guarantee: at most {cap} (ringed)."
     )

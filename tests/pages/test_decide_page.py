@@ -18,8 +18,9 @@ from dpcore.data import Category, Declared, UploadedRecords, read_table
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.loss_curve import lost_curve
+from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
-from pages.decide import words
+from pages.decide import takeaway, words
 from pages.decide.upload import form
 from pages.decide.upload.upload import Upload
 from pages.ui.numbers import points, tenths
@@ -126,6 +127,31 @@ def test_who_bears_the_loss_is_a_table_of_the_declared_columns(monkeypatch):
     (found,) = [frame.value for frame in page.dataframe]
     assert list(found.group) == ["below 50", "from 50 on"] and found.rows.sum() <= 400
     assert "look at the records" in captions(page)
+
+
+@pytest.mark.parametrize(
+    ("more", "answers"), [(None, 1), ("repeated", 1), ("groups", 2), ("needed", 2), ("equivalent", 2), ("compare", 2)]
+)
+def test_what_is_signed_counts_the_answers_of_the_views_too(more, answers, monkeypatch):
+    counted = []
+    monkeypatch.setattr(takeaway, "show", lambda state, looks: counted.append(looks))
+    own_file(monkeypatch)
+    finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5, more=more))
+    assert counted[-1] == answers
+
+
+def test_no_number_of_the_attacker_s_is_rounded_down_and_rows_of_a_person_are_told_apart(monkeypatch):
+    held = own_file(monkeypatch, records=3)
+    page = finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5, more="repeated", releases=2))
+    answer = answer_of(Problem(held.key, n=280, p=held.source.p, delta=1e-6, seed=7), 0.5, records=3)
+    after = answer.spent(2)
+    assert f"right at most {after.of_100} times" in texts(page) and "one of your 3 records" in texts(page)
+    told = float(re.search(r"privacy spent is \*\*ε = ([\d.]+)\*\*", texts(page))[1])
+    each = float(re.search(r"give each release ε = ([\d.]+\d)", texts(page))[1])
+    assert after.epsilon * (1 - 1e-9) <= told <= after.epsilon * 1.01
+    assert repeated_releases(
+        answer.curve.setting.problem.plan(answer.plan.mechanism, each), 2, 3
+    ).epsilon <= answer.epsilon * (1 + 1e-9)
 
 
 def test_repeated_releases_cost_more_and_say_what_each_may_have():

@@ -112,7 +112,8 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     told += ["with a column dictionary"] if held.dictionary else []
     if held.ledger:
         releases = len(held.ledger.releases)
-        told.append(f"with a ledger of {releases:,} {'release' if releases == 1 else 'releases'}")
+        other = "" if held.ledger.file == held.name else f" from {literal(held.ledger.file)}"
+        told.append(f"with a ledger of {releases:,} {'release' if releases == 1 else 'releases'}{other}")
     line.markdown(" · ".join(told), width="content")
     unit = ask_unit(held)
     question = ask_question(held, table)
