@@ -13,7 +13,7 @@ from dpcore.studies.decide.loss_curve import LostCurve
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.background.asking import Answer as Known
 from pages.background.asking import waiting
-from pages.decide.briefing.content import lost_by_half, strength_of
+from pages.decide.briefing.content import Briefing, lost_by_half
 from pages.decide.state import State
 from pages.ui.chips import chips_beside
 from pages.ui.html import readable
@@ -22,6 +22,7 @@ from pages.ui.numbers import points, rounded, worded
 ERRORS: dict[Error, str] = {"loss": "log loss", "accuracy": "accuracy"}
 SPENDS = "Another run and a slider tried on your own records cost privacy that this ε does not include."
 NO_FILE = "Drop a file: only this session sees it. Then say the question, confirm its columns, and read the ε to sign."
+UNDECLARED = "Say the question, confirm the columns, and read the ε to sign."
 GROUPS = (
     "Points lost on the held-out rows of each group at ε = {:g}, a mean over splits and noises, with its standard "
     "error over rows. A group with few rows says little. This is a look at the records, which ε does not cover."
@@ -112,7 +113,9 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
     if not answer.useful or answer.found is None:
         return []
     splits = "other splits of this file" if answer.curve.in_file else "other splits"
-    after = answer.spent(state.releases)
+    earlier = state.upload.ledger if state.upload else None
+    judged = Briefing(answer, state.source, None, "", state.releases, state.unit, earlier, 0, "")
+    before = f" and {len(earlier.releases):,} earlier" if earlier and earlier.releases else ""
     planned = "one release" if state.releases == 1 else f"{state.releases} releases"
     return [
         ("Budget to sign", f"ε = {answer.epsilon:g}", f"95% interval over {splits}: {interval(answer.found)}"),
@@ -123,8 +126,8 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
         ),
         (
             "An attacker is right",
-            f"≤ {after.of_100} of 100 times",
-            f"about one {state.unit} after {planned}, a coin 50 times: {strength_of(after.of_100)} protection",
+            f"≤ {judged.odds} of 100 times",
+            f"about one {state.unit} after {planned}{before}, a coin 50 times: {judged.strength.lower()}",
         ),
     ]
 

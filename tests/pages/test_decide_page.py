@@ -18,13 +18,16 @@ from dpcore.data import Category, Declared, UploadedRecords, read_table
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.loss_curve import lost_curve
+from dpcore.studies.decide.release_ledger import ReleaseLedger
 from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
 from pages.decide import takeaway, words
 from pages.decide.upload import form
 from pages.decide.upload.upload import Upload
+from pages.server import upload_lifetime
 from pages.ui.numbers import points, tenths
 from pages.ui.pickers import OWN_FILE
+from tests.briefings import ledger
 from tests.page_driver import captions, charts, finished, open_script, said, shown, spaced, tells, texts
 from tests.upload_page import people
 
@@ -53,12 +56,16 @@ def readouts(page: AppTest) -> list[str]:
 
 
 def own_file(
-    monkeypatch: pytest.MonkeyPatch, oldest: float = 100.0, content: bytes = people(400), records: int = 1
+    monkeypatch: pytest.MonkeyPatch,
+    oldest: float = 100.0,
+    content: bytes = people(400),
+    records: int = 1,
+    earlier: ReleaseLedger | None = None,
 ) -> UploadedRecords:
     """A file, by default of 280 records to learn from, as if its holder had declared ages from 0 to `oldest`."""
     declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
     held = UploadedRecords(read_table(content, "people.csv", "sick"), declared, "people.csv")
-    upload = Upload(held.source, "person", records, "0" * 64, "1" * 64)
+    upload = Upload(held.source, "person", records, "0" * 64, "1" * 64, earlier)
     monkeypatch.setattr(form, "ask_file", lambda _: (upload, held)[0])  # which holds the records
     return held
 
@@ -127,6 +134,26 @@ def test_who_bears_the_loss_is_a_table_of_the_declared_columns(monkeypatch):
     (found,) = [frame.value for frame in page.dataframe]
     assert list(found.group) == ["below 50", "from 50 on"] and found.rows.sum() <= 400
     assert "look at the records" in captions(page)
+
+
+def test_the_attacker_s_card_counts_the_releases_of_the_ledger(monkeypatch):
+    own_file(monkeypatch, earlier=ledger(2, epsilon=9.0))
+    page = finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5))
+    *_, right = readouts(page)
+    assert "one release and 2 earlier" in right and "weak protection" in right
+    own_file(monkeypatch)
+    *_, alone = readouts(finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5)))
+    odds, before = (int(re.search(r"≤ (\d+) of 100", card)[1]) for card in (alone, right))
+    assert odds < before and "earlier" not in alone
+
+
+def test_files_that_the_page_of_an_example_does_not_take_are_told(monkeypatch):
+    monkeypatch.setenv(upload_lifetime.SETTING, "on")
+    page = open_script(PAGE, **SMALL)
+    page.file_uploader[0].set_value([(f"{name}.csv", people(), "text/csv") for name in "ab"])
+    assert "A page has one file of records" in page.run().error[0].value
+    page.file_uploader[0].set_value(("a.csv", people(), "text/csv"))
+    assert "Say the question" in said(page.run()) and not page.error
 
 
 @pytest.mark.parametrize(

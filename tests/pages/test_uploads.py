@@ -240,7 +240,7 @@ def test_a_typed_number_that_may_mean_two_or_none_is_refused(typed):
     ("files", "told"),
     [
         ({"people.xlsx": b"PK\x03\x04"}, "choose File, Save as, CSV UTF-8"),
-        ({"a.csv": people(), "b.csv": people()}, "A page has one file of records (here “a.csv” and “b.csv”): drop one"),
+        ({"a.csv": people(), "b.csv": people()}, "A page has one file of records (here “a.csv” and “b.csv”): drop only one"),
         ({"people.ledger.json": LEDGER}, "comes with a file of records: drop them together"),
         ({CSV: people(), "l.json": b'{"releases": 1}'}, "Not loaded: l.json must be a ledger of releases"),
         ({CSV: people(), "d.json": b'{"columns": 1}'}, "Not loaded: d.json must be a column dictionary: columns must"),
@@ -254,7 +254,7 @@ def test_files_that_cannot_be_used_are_answered_by_what_to_do(files, told):
 
 def test_a_second_file_of_records_replaces_none():
     page = dropped(declared(opened(people())), {"other.csv": people()})
-    assert "(here “people.csv” and “other.csv”): remove the first one before." in said(page)
+    assert "(here “people.csv” and “other.csv”): remove the one that it has first." in said(page)
     assert "**people.csv**" in said(page) and "1 in memory" in said(page)
 
 
