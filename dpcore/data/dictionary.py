@@ -14,6 +14,7 @@ from .uploads import Category, Declared
 
 _MAX_BYTES = 2**20
 _MAX_LETTERS = 20
+_MOST_RECORDS = 100  # for more, no page accounts
 
 
 def write_dictionary(label: str, declared: Declared, unit: str = "", records: int = 1) -> str:
@@ -80,7 +81,10 @@ def read_unit(content: bytes, name: str) -> tuple[str, int]:
     """
     found = _parsed(content, name)
     try:
-        return check_unit(found.get("unit", "person")), integer("records", found.get("records", 1), at_least=1)
+        records = integer("records", found.get("records", 1), at_least=1)
+        if records > _MOST_RECORDS:
+            raise ValueError(f"records must be at most {_MOST_RECORDS}, got {records:,}")
+        return check_unit(found.get("unit", "person")), records
     except ValueError as error:
         raise ValueError(f"{name} must be a column dictionary: {error}") from None
 

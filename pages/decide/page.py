@@ -10,7 +10,7 @@ from dpcore.studies.decide.usual_mechanism import usual_delta
 from pages.background.asking import ask, with_progress
 from pages.decide import background, takeaway, views, words
 from pages.decide.state import State
-from pages.decide.upload.form import ask_file, clipping_warning, note_looks
+from pages.decide.upload.form import ask_file, clipping_warning, note_looks, tell_refused
 from pages.decide.upload.session import drop_zone, held_file
 from pages.decide.upload.upload import Upload
 from pages.server.upload_lifetime import why_off
@@ -49,9 +49,8 @@ def show(source: Source, upload: Upload | None, controls: Controls) -> None:
         page.headline(words.no_answer(source.drawn(n), known, curve), colour=colour)
         behind_nothing()
         return
-    looks = note_looks([(setting, keep)]) if upload else 0
     answer = SmallestEpsilon(curve, keep, upload.records if upload else 1)
-    state = State(answer, known, source, upload, releases, theme, looks)
+    state = State(answer, known, source, upload, releases, theme)
     sentence = words.sentence(state)
     points.caption(words.points_kept(state), width="stretch")
     page.headline(plain(clipping_warning(source)), sentence, colour=colour)
@@ -67,10 +66,13 @@ def show(source: Source, upload: Upload | None, controls: Controls) -> None:
         views.attack_success(state)
     cards(words.readouts(state))
     st.caption(" ".join((*answer.remarks, words.SPENDS)))
-    takeaway.show(state)
+    taken = st.container()
     view = url_controls.pill("more", "More:", views.offered(state), views.name_of, wrap=True)
     if view:
         views.show(view, state)
+    looks = note_looks([(setting, keep), *views.looks(view, state)]) if upload else 0
+    with taken:
+        takeaway.show(state, looks)
     chips(words.CHIPS)
     behind(
         lambda: background.assumptions(state),
@@ -88,8 +90,11 @@ def use_file() -> None:
 page = Page("Which privacy budget can we sign?")
 with page.pickers:
     source, upload = pick_source_or_file("synthetic", "at_hand"), None
-    if source is not None and held_file() is None and not why_off():
+    dropping = source is not None and held_file() is None and not why_off()
+    if dropping:
         drop_zone("Or drop a file of your own: CSV, Parquet or LIBSVM", use_file)
+if dropping:
+    tell_refused()
 if source is None:
     upload = ask_file(use_file)
     source = upload.source if upload else None
@@ -104,7 +109,7 @@ controls = sidebar(
     unused=[key for key in KEYS if key not in needed],
 )
 if source is None:
-    page.headline(words.NO_FILE, colour=MUTED["light"])
+    page.headline(words.UNDECLARED if held_file() else words.NO_FILE, colour=MUTED["light"])
     behind_nothing()
 elif is_private(source.key):
     try:

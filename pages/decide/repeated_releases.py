@@ -1,6 +1,7 @@
 """The view "repeated releases": privacy spent by repeated releases, and on people with more than one record."""
 
 import math
+from decimal import ROUND_DOWN, ROUND_UP
 
 import numpy as np
 import streamlit as st
@@ -12,7 +13,7 @@ from dpcore.studies.decide.repeated_releases import RepeatedReleases, budget_eac
 from pages.decide.state import State
 from pages.ui.html import literal, plain, readable
 from pages.ui.live_figure import live_figure, paragraph
-from pages.ui.numbers import rounded
+from pages.ui.numbers import safely
 
 HEIGHT = 330
 RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
@@ -58,7 +59,7 @@ def words(state: State, after: RepeatedReleases) -> str:
     else:
         text = (
             f"After **{releases}** at ε = {state.answer.epsilon:g} with **{records}**, the privacy spent is "
-            f"**ε = {rounded(after.epsilon, 2)}**: an attacker is right at most {100 * after.limit:.0f} times in 100."
+            f"**ε = {safely(after.epsilon, ROUND_UP)}**: an attacker is right at most {after.of_100} times in 100."
         )
     return f"{text} {each(state, after)}"
 
@@ -73,4 +74,4 @@ def each(state: State, after: RepeatedReleases) -> str:
         one = budget_each(state.mechanism, spec, total, after.releases, after.records)
     except NotApplicable as reason:
         return f"No smaller budget keeps ε = {epsilon:g} in total: {readable(str(reason))}."
-    return f"To spend ε = {epsilon:g} in total, give each release ε = {rounded(one.epsilon, 2)}."
+    return f"To spend ε = {epsilon:g} in total, give each release ε = {safely(one.epsilon, ROUND_DOWN)}."

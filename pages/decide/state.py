@@ -16,8 +16,7 @@ from pages.decide.upload.upload import Upload
 class State:
     """What was asked, and the answer so far.
 
-    known: the job behind it. upload: None for a data set of the dashboard. releases: planned. looks: answers from the
-    records of a file so far, 0 where there is no file.
+    known: the job behind it. upload: None for a data set of the dashboard. releases: planned.
     """
 
     answer: SmallestEpsilon
@@ -26,7 +25,6 @@ class State:
     upload: Upload | None
     releases: int
     theme: Theme
-    looks: int = 0
 
     @property
     def setting(self) -> Setting:

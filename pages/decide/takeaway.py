@@ -9,8 +9,11 @@ from pages.ui import share_link
 from pages.ui.html import literal
 
 
-def show(state: State) -> None:
-    """Draw what all planned releases cost, and the files, which are offered once all splits are in."""
+def show(state: State, looks: int) -> None:
+    """Draw what all planned releases cost, and the files, which are offered once all splits are in.
+
+    looks: answers from the records of a file so far, 0 where there is no file.
+    """
     answer, upload = state.answer, state.upload
     if not state.complete:
         st.caption("The page to sign comes with the last split.")
@@ -18,7 +21,7 @@ def show(state: State) -> None:
     if not answer.useful:
         st.markdown(f"**Nothing to sign:** {answer.why} {answer.change}")
         return
-    briefing = Briefing.of(answer, state.source, upload, state.releases, state.looks, _address(state))
+    briefing = Briefing.of(answer, state.source, upload, state.releases, looks, _address(state))
     st.markdown(literal(briefing.sections["The guarantee"]["All releases"]))
     if briefing.nothing_to_sign:
         st.caption(literal(briefing.nothing_to_sign))

@@ -1,6 +1,6 @@
 """Attack success beside the chart of the page Decide, and the views that "More" opens."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import cast
 
 import streamlit as st
@@ -41,7 +41,7 @@ def attack_success(state: State) -> None:
     if found is None or found.success is None:
         st.caption("Our own attack is running …")
         return
-    said = words.attack_success(found.success)
+    said = words.attack_success(found.success, answer.records)
     colour = FAMILIES[state.theme][state.mechanism.family]
     st.html(icon_array(*found.success.of_100, colour=colour, rest=GRID[state.theme], alt=plain(said)))
     paragraph(said)
@@ -57,7 +57,7 @@ def _groups(state: State) -> None:
         paragraph(f"**No loss by group:** {readable(str(reason))}.")
         return
     st.dataframe(words.groups(found), hide_index=True)
-    st.caption(words.GROUPS)
+    st.caption(words.GROUPS.format(state.answer.epsilon))
 
 
 def _equivalent(state: State) -> None:
@@ -111,6 +111,14 @@ def offered(state: State) -> list[str]:
 
 def name_of(view: str) -> str:
     return _VIEWS[view][0]
+
+
+def looks(view: str | None, state: State) -> list[Hashable]:
+    """What a view asks of the records, beyond the answer that all of the page is about."""
+    if view is None or not _VIEWS[view][2] or not state.complete:
+        return []
+    chosen = st.session_state.get({"groups": "group by", "needed": "at"}.get(view, "more"))
+    return [(state.setting, state.answer.keep, view, chosen)]
 
 
 def show(view: str, state: State) -> None:

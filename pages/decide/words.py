@@ -13,17 +13,18 @@ from dpcore.studies.decide.loss_curve import LostCurve
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.background.asking import Answer as Known
 from pages.background.asking import waiting
-from pages.decide.briefing.content import strength_of
+from pages.decide.briefing.content import Briefing, lost_by_half
 from pages.decide.state import State
 from pages.ui.chips import chips_beside
 from pages.ui.html import readable
-from pages.ui.numbers import points, rounded, tenths, worded
+from pages.ui.numbers import points, rounded, worded
 
 ERRORS: dict[Error, str] = {"loss": "log loss", "accuracy": "accuracy"}
 SPENDS = "Another run and a slider tried on your own records cost privacy that this ε does not include."
 NO_FILE = "Drop a file: only this session sees it. Then say the question, confirm its columns, and read the ε to sign."
+UNDECLARED = "Say the question, confirm the columns, and read the ε to sign."
 GROUPS = (
-    "Points lost on the held-out rows of each group at the ε to sign, a mean over splits and noises, with its standard "
+    "Points lost on the held-out rows of each group at ε = {:g}, a mean over splits and noises, with its standard "
     "error over rows. A group with few rows says little. This is a look at the records, which ε does not cover."
 )
 CHIPS = chips_beside(__file__, "chips.json")
@@ -112,28 +113,31 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
     if not answer.useful or answer.found is None:
         return []
     splits = "other splits of this file" if answer.curve.in_file else "other splits"
-    after = answer.spent(state.releases)
+    earlier = state.upload.ledger if state.upload else None
+    judged = Briefing(answer, state.source, None, "", state.releases, state.unit, earlier, 0, "")
+    before = f" and {len(earlier.releases):,} earlier" if earlier and earlier.releases else ""
     planned = "one release" if state.releases == 1 else f"{state.releases} releases"
     return [
         ("Budget to sign", f"ε = {answer.epsilon:g}", f"95% interval over {splits}: {interval(answer.found)}"),
         (
             "One release loses",
             f"< {points(answer.most_lost)}",
-            f"in nine of ten cases; in half of them less than {tenths(answer.usual_lost)}",
+            f"in nine of ten cases; in half of them {lost_by_half(answer)}",
         ),
         (
             "An attacker is right",
-            f"≤ {after.of_100} of 100 times",
-            f"about one {state.unit} after {planned}, a coin 50 times: {strength_of(after.of_100)} protection",
+            f"≤ {judged.odds} of 100 times",
+            f"about one {state.unit} after {planned}{before}, a coin 50 times: {judged.strength.lower()}",
         ),
     ]
 
 
-def attack_success(found: AttackSuccess) -> str:
-    """Success of our attack and limits of the best one, in natural frequencies."""
+def attack_success(found: AttackSuccess, records: int = 1) -> str:
+    """Success of our attack and limits of the best one, in natural frequencies, on one of so many records a person."""
     certified, limit, cap = found.of_100
+    whose = "your record" if records == 1 else f"one of your {records} records"
     return (
-        "An attacker guessing whether your record or a substitute was used is right "
+        f"An attacker guessing whether {whose} or a substitute was used is right "
         f"**at most {limit} times in 100** (pale), a coin 50. Our attack: at least {certified} (solid, 99.9% sure). "
         f"Any mechanism with this guarantee: at most {cap} (ringed)."
     )

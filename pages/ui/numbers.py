@@ -1,5 +1,7 @@
 """Numbers as the pages write them."""
 
+from decimal import Context
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -27,6 +29,16 @@ def rounded(value: float, digits: int = 3) -> str:
         mantissa, exponent = f"{shown:e}".split("e")
         return scientific(f"{float(mantissa):g}", int(exponent)).replace("-", "−")
     return (worded(shown, digits) if shown >= 1_000 else plain_number(shown)).replace("-", "−")
+
+
+def safely(value: float, rounding: str, digits: int = 3) -> str:
+    """A number rounded to so many digits by a rounding of `decimal`, but not because a computer has no 0.1.
+
+    >>> from decimal import ROUND_DOWN, ROUND_UP
+    >>> safely(1.2341, ROUND_UP), safely(0.1 + 0.2, ROUND_UP), safely(0.2987, ROUND_DOWN, 2)
+    ('1.24', '0.3', '0.29')
+    """
+    return rounded(float(Context(prec=digits, rounding=rounding).create_decimal(f"{value:.12g}")), digits)
 
 
 def points(value: float) -> str:

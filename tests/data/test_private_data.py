@@ -290,8 +290,11 @@ def test_a_dictionary_holds_a_declaration_and_nothing_else():
         assert data.read_unit(written, "x.json") == (unit or ("person", 1))
 
 
-@pytest.mark.parametrize("wrong", [{"unit": "<b>"}, {"unit": "a" * 21}, {"unit": 3}, {"records": 0}, {"records": "2"}])
-def test_what_a_row_is_must_be_a_short_word_and_its_number_one_at_least(wrong):
+@pytest.mark.parametrize(
+    "wrong",
+    [{"unit": "<b>"}, {"unit": "a" * 21}, {"unit": 3}, {"records": 0}, {"records": "2"}, {"records": 101}],
+)
+def test_what_a_row_is_must_be_a_short_word_and_its_number_from_1_to_100(wrong):
     with pytest.raises(ValueError, match=r"^x.json must be a column dictionary: (unit|records) must be"):
         data.read_unit(json.dumps(wrong).encode(), "x.json")
 

@@ -14,6 +14,7 @@ from dpcore.core.privacy import Budget
 from dpcore.data import Category, write_dictionary
 from dpcore.mechanisms.signed import EarlierReleases, SignedPlan
 from dpcore.studies.decide.release_ledger import LedgerEntry, ReleaseLedger
+from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
 from pages.decide import takeaway
 from pages.decide.briefing.content import MODERATE, STRONG, UNCOUNTED, Briefing, _told
 from pages.decide.briefing.page import html_page
@@ -89,8 +90,20 @@ def test_columns_that_do_not_fit_are_named_by_the_digest_of_the_dictionary():
     assert told.startswith("21: 20 of numbers, 1 of categories with 83 levels") and digest[:4] in told
 
 
+def test_what_rounds_to_nothing_is_not_called_less_than_it(monkeypatch):
+    assert f"lose less than {to_sign().answer.usual_lost:.1f} point" in lines(to_sign())["Loss of one release"]
+    monkeypatch.setattr(SmallestEpsilon, "usual_lost", 0.04)
+    assert lines(to_sign())["Loss of one release"].startswith("Half of single releases lose nothing, nine of ten less")
+
+
 def test_what_is_spent_is_rounded_up():
-    for spent, told in ((1.2341, "1.24"), (0.05120001, "0.0513"), (1.23, "1.23"), (1234.0, "1,240")):
+    for spent, told in (
+        (1.2341, "1.24"),
+        (0.05120001, "0.0513"),
+        (1.23, "1.23"),
+        (1234.0, "1,240"),
+        (1.0000000000000002, "1"),
+    ):
         assert _told(Budget(spent, 1e-6)) == f"ε = {told} and δ = 1 in 1,000,000"
 
 
@@ -193,7 +206,7 @@ from tests.briefings import KEY, specimen, to_sign
 made, asked = {made}, SimpleNamespace(complete={complete})
 upload = made.plan and Upload(made.source, "person", 1, KEY, made.plan.digest)
 answer = SmallestEpsilon(made.answer.curve, {keep})
-takeaway.show(State(answer, asked, made.source, upload, 1, "light", made.looks))
+takeaway.show(State(answer, asked, made.source, upload, 1, "light"), made.looks)
 """
 
 

@@ -18,12 +18,16 @@ from dpcore.data import Category, Declared, UploadedRecords, read_table
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.loss_curve import lost_curve
+from dpcore.studies.decide.release_ledger import ReleaseLedger
+from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
-from pages.decide import words
+from pages.decide import takeaway, words
 from pages.decide.upload import form
 from pages.decide.upload.upload import Upload
+from pages.server import upload_lifetime
 from pages.ui.numbers import points, tenths
 from pages.ui.pickers import OWN_FILE
+from tests.briefings import ledger
 from tests.page_driver import captions, charts, finished, open_script, said, shown, spaced, tells, texts
 from tests.upload_page import people
 
@@ -52,12 +56,16 @@ def readouts(page: AppTest) -> list[str]:
 
 
 def own_file(
-    monkeypatch: pytest.MonkeyPatch, oldest: float = 100.0, content: bytes = people(400), records: int = 1
+    monkeypatch: pytest.MonkeyPatch,
+    oldest: float = 100.0,
+    content: bytes = people(400),
+    records: int = 1,
+    earlier: ReleaseLedger | None = None,
 ) -> UploadedRecords:
     """A file, by default of 280 records to learn from, as if its holder had declared ages from 0 to `oldest`."""
     declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
     held = UploadedRecords(read_table(content, "people.csv", "sick"), declared, "people.csv")
-    upload = Upload(held.source, "person", records, "0" * 64, "1" * 64)
+    upload = Upload(held.source, "person", records, "0" * 64, "1" * 64, earlier)
     monkeypatch.setattr(form, "ask_file", lambda _: (upload, held)[0])  # which holds the records
     return held
 
@@ -126,6 +134,51 @@ def test_who_bears_the_loss_is_a_table_of_the_declared_columns(monkeypatch):
     (found,) = [frame.value for frame in page.dataframe]
     assert list(found.group) == ["below 50", "from 50 on"] and found.rows.sum() <= 400
     assert "look at the records" in captions(page)
+
+
+def test_the_attacker_s_card_counts_the_releases_of_the_ledger(monkeypatch):
+    own_file(monkeypatch, earlier=ledger(2, epsilon=9.0))
+    page = finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5))
+    *_, right = readouts(page)
+    assert "one release and 2 earlier" in right and "weak protection" in right
+    own_file(monkeypatch)
+    *_, alone = readouts(finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5)))
+    odds, before = (int(re.search(r"≤ (\d+) of 100", card)[1]) for card in (alone, right))
+    assert odds < before and "earlier" not in alone
+
+
+def test_files_that_the_page_of_an_example_does_not_take_are_told(monkeypatch):
+    monkeypatch.setenv(upload_lifetime.SETTING, "on")
+    page = open_script(PAGE, **SMALL)
+    page.file_uploader[0].set_value([(f"{name}.csv", people(), "text/csv") for name in "ab"])
+    assert "A page has one file of records" in page.run().error[0].value
+    page.file_uploader[0].set_value(("a.csv", people(), "text/csv"))
+    assert "Say the question" in said(page.run()) and not page.error
+
+
+@pytest.mark.parametrize(
+    ("more", "answers"), [(None, 1), ("repeated", 1), ("groups", 2), ("needed", 2), ("equivalent", 2), ("compare", 2)]
+)
+def test_what_is_signed_counts_the_answers_of_the_views_too(more, answers, monkeypatch):
+    counted = []
+    monkeypatch.setattr(takeaway, "show", lambda state, looks: counted.append(looks))
+    own_file(monkeypatch)
+    finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5, more=more))
+    assert counted[-1] == answers
+
+
+def test_no_number_of_the_attacker_s_is_rounded_down_and_rows_of_a_person_are_told_apart(monkeypatch):
+    held = own_file(monkeypatch, records=3)
+    page = finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5, more="repeated", releases=2))
+    answer = answer_of(Problem(held.key, n=280, p=held.source.p, delta=1e-6, seed=7), 0.5, records=3)
+    after = answer.spent(2)
+    assert f"right at most {after.of_100} times" in texts(page) and "one of your 3 records" in texts(page)
+    told = float(re.search(r"privacy spent is \*\*ε = ([\d.]+)\*\*", texts(page))[1])
+    each = float(re.search(r"give each release ε = ([\d.]+\d)", texts(page))[1])
+    assert after.epsilon * (1 - 1e-9) <= told <= after.epsilon * 1.01
+    assert repeated_releases(
+        answer.curve.setting.problem.plan(answer.plan.mechanism, each), 2, 3
+    ).epsilon <= answer.epsilon * (1 + 1e-9)
 
 
 def test_repeated_releases_cost_more_and_say_what_each_may_have():

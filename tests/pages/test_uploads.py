@@ -240,7 +240,7 @@ def test_a_typed_number_that_may_mean_two_or_none_is_refused(typed):
     ("files", "told"),
     [
         ({"people.xlsx": b"PK\x03\x04"}, "choose File, Save as, CSV UTF-8"),
-        ({"a.csv": people(), "b.csv": people()}, "A page has one file of records (here “a.csv” and “b.csv”): drop one"),
+        ({"a.csv": people(), "b.csv": people()}, "A page has one file of records (here “a.csv” and “b.csv”): drop only one"),
         ({"people.ledger.json": LEDGER}, "comes with a file of records: drop them together"),
         ({CSV: people(), "l.json": b'{"releases": 1}'}, "Not loaded: l.json must be a ledger of releases"),
         ({CSV: people(), "d.json": b'{"columns": 1}'}, "Not loaded: d.json must be a column dictionary: columns must"),
@@ -254,7 +254,7 @@ def test_files_that_cannot_be_used_are_answered_by_what_to_do(files, told):
 
 def test_a_second_file_of_records_replaces_none():
     page = dropped(declared(opened(people())), {"other.csv": people()})
-    assert "(here “people.csv” and “other.csv”): remove the first one before." in said(page)
+    assert "(here “people.csv” and “other.csv”): remove the one that it has first." in said(page)
     assert "**people.csv**" in said(page) and "1 in memory" in said(page)
 
 
@@ -407,6 +407,13 @@ def test_columns_are_categories_once_their_levels_are_declared():
     assert held(page).source.p == 5 and "1 in memory" in said(page)
 
 
+def test_rows_with_another_level_are_not_said_to_lack_nothing():
+    page = pasted(opened(patients().replace(b",,", b",f,")), "stage, 1, 4\nsex: f; m")
+    confirmed(page)
+    assert "of 140 rows without, “sex”" in said(page) and "rows lack something" not in said(page)
+    assert "leaving rows out reveals how many" in said(page)
+
+
 def test_yes_no_columns_are_declared_by_one_tick():
     lines = [f"{i % 3 // 2},{('No', 'Yes')[i * i % 7 // 4]},{i * i % 83},{i % 2}" for i in range(120)]
     page = opened("\n".join(["smoker,urban,dose,sick", *lines]).encode())
@@ -468,6 +475,12 @@ def test_a_dictionary_declares_the_next_file_at_once():
     assert row_of(second, "sex")["from"] == "dictionary" and named(second, "Leave out").value
     confirmed(edited(second, "sex", levels="f, m, x"))
     assert held(second).declared.after_looking == ("sex",), "its clipping was shown, too"
+
+
+def test_a_ledger_of_another_file_is_called_so():
+    for name, told in ((CSV, "with a ledger of 0 releases"), ("march.csv", f"with a ledger of 0 releases from {CSV}")):
+        page = opened(people(), name, ledger=LEDGER)
+        assert page.markdown[0].value.replace("\\", "").endswith(told)
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,12 @@ def coins(entries: list[LedgerEntry], g: int, epsilon: float, seed: int) -> floa
     return float(np.mean(np.maximum(-np.expm1(epsilon - loss), 0.0)))
 
 
+def test_more_rows_of_a_person_than_any_page_accounts_for_are_refused():
+    entry("output_gamma", 0.1, records=100)
+    with pytest.raises(ValueError, match="records_per_person must be at most 100, got 101"):
+        entry("output_gamma", 0.1, records=101)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_no_known_pair_of_data_sets_contradicts_a_total(seed):
     rng = np.random.default_rng(seed)

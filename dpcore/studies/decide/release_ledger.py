@@ -18,7 +18,7 @@ from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.privacy import Budget, added_up, composed
 from ...core.validation import integer, positive, shown
 from ...mechanisms.plan import Plan
-from .repeated_releases import guarantee_alone
+from .repeated_releases import MOST_RECORDS, guarantee_alone
 
 _SAME = 1e-6  # relative: rounding to the safe side leaves no more between two numbers of one guarantee
 
@@ -49,6 +49,8 @@ class LedgerEntry:
         datetime.fromisoformat(self.when)
         for name in ("rows", "records_per_person"):
             integer(name, getattr(self, name), at_least=1)
+        if self.records_per_person > MOST_RECORDS:
+            raise ValueError(f"records_per_person must be at most {MOST_RECORDS}, got {self.records_per_person:,}")
         spent = Budget(self.epsilon, self.delta)
         for name, cost in (("gdp", self.gdp), ("rho", self.rho)):
             if cost is not None and positive(name, cost) < (1 - _SAME) * _least(name, spent):

@@ -23,7 +23,7 @@ from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
 from pages.decide.briefing.registry import deployment
 from pages.decide.upload.upload import Upload
 from pages.ui.html import listed, readable
-from pages.ui.numbers import points, rounded
+from pages.ui.numbers import points, rounded, safely
 
 # Times in 100 that an attacker may be right for protection that is called strong, or moderate.
 STRONG, MODERATE = 60, 75
@@ -35,6 +35,7 @@ UNCOUNTED = (
 _NAME, _UNIT, _COLUMNS, _LINK = 32, 20, 520, 180
 _LOOKED = 3  # columns that are named
 _DIGITS = 16  # of a digest
+_LEAST_TOLD = 0.05  # points that are not written as 0.0
 
 
 def strength_of(odds: int) -> str:
@@ -44,6 +45,11 @@ def strength_of(odds: int) -> str:
     ('strong', 'weak')
     """
     return "strong" if odds <= STRONG else "moderate" if odds <= MODERATE else "weak"
+
+
+def lost_by_half(answer: SmallestEpsilon) -> str:
+    """What half of single releases lose."""
+    return f"less than {points(answer.usual_lost)}" if answer.usual_lost >= _LEAST_TOLD else "nothing"
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -257,10 +263,11 @@ class Briefing:
 
     @property
     def _loss(self) -> str:
-        usual, most = (points(max(0.0, lost)) for lost in (self.answer.usual_lost, self.answer.most_lost))
+        most = points(max(0.0, self.answer.most_lost))
+        usual = lost_by_half(self.answer)
         point = " A point is 0.01 of the AUC." if self.answer.curve.setting.metric == "auc" else ""
         return (
-            f"Half of single releases lose less than {usual}, nine of ten less than {most}.{point} "
+            f"Half of single releases lose {usual}, nine of ten less than {most}.{point} "
             f"{' '.join(self.answer.remarks)} ε does not cover these numbers."
         )
 
@@ -343,11 +350,10 @@ def _digest(whole: str) -> str:
 def _told(cost: Budget) -> str:
     """A cost to three digits, rounded up.
 
-    >>> _told(Budget(1.2341, 1e-6)), _told(Budget(0.1))
-    ('ε = 1.24 and δ = 1 in 1,000,000', 'ε = 0.1')
+    >>> _told(Budget(1.2341, 1e-6)), _told(Budget(0.1)), _told(Budget(1.0000000000000002))
+    ('ε = 1.24 and δ = 1 in 1,000,000', 'ε = 0.1', 'ε = 1')
     """
-    epsilon = Context(prec=3, rounding=ROUND_UP).create_decimal(repr(cost.epsilon))
-    return f"ε = {float(epsilon):,g}" + (f" and δ = {_one_in(cost.delta)}" if cost.delta else "")
+    return f"ε = {safely(cost.epsilon, ROUND_UP)}" + (f" and δ = {_one_in(cost.delta)}" if cost.delta else "")
 
 
 def _one_in(delta: float) -> str:

@@ -129,10 +129,8 @@ def _ask_drop(held: Held, table: RawTable, used: list[Row], facts: TableFacts) -
     levels = "" if all(row.is_number for row in used) else " or another level"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         drop = asked(st.checkbox, name, f"Leave out rows with a gap{levels}", said, width="content")
-        st.caption(
-            f"{int(lacking.sum()):,} of {table.rows:,} rows lack something{such}. The number of records is public: "
-            "leaving rows out reveals how many."
-        )
+        some = f"{int(lacking.sum()):,} of {table.rows:,} rows lack something{such}. " if lacking.any() else ""
+        st.caption(f"{some}The number of records is public: leaving rows out reveals how many.")
     return bool(drop)
 
 

@@ -49,7 +49,7 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
         drop_zone(
             "Your own records: CSV, Parquet or LIBSVM, with column dictionary and ledger if you have them", arrived
         )
-        _tell_refused()
+        tell_refused()
         st.caption(STAYS)
         return None
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
@@ -59,7 +59,7 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
         st.button("Remove", on_click=forget)
         with st.popover("Add a dictionary or a ledger"):
             drop_zone("A column dictionary that you downloaded here, or the ledger of earlier releases", arrived)
-    _tell_refused()
+    tell_refused()
     try:
         # Once all is confirmed, results belong near the top of the page, unless something is left to mend.
         with st.expander("The file, the question and its columns", expanded=held.open):
@@ -98,7 +98,8 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
     return Upload(records.source, unit, most, held.key, held.digest, held.ledger)
 
 
-def _tell_refused() -> None:
+def tell_refused() -> None:
+    """Say why files that came last were not taken."""
     for told in st.session_state.get(REFUSED, ()):
         st.error(literal(f"{readable(told)}."))
 
@@ -112,7 +113,8 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     told += ["with a column dictionary"] if held.dictionary else []
     if held.ledger:
         releases = len(held.ledger.releases)
-        told.append(f"with a ledger of {releases:,} {'release' if releases == 1 else 'releases'}")
+        other = "" if held.ledger.file == held.name else f" from {literal(held.ledger.file)}"
+        told.append(f"with a ledger of {releases:,} {'release' if releases == 1 else 'releases'}{other}")
     line.markdown(" · ".join(told), width="content")
     unit = ask_unit(held)
     question = ask_question(held, table)

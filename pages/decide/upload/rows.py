@@ -101,7 +101,7 @@ def rows_of(held: Held) -> list[Row]:
 def proposed_bounds(column: str) -> Pair:
     """Smallest and largest value of a column as its name alone suggests them; nan where it suggests none.
 
-    >>> proposed_bounds("Age"), proposed_bounds("body_fat_%"), proposed_bounds("weight")
+    >>> proposed_bounds("Age"), proposed_bounds("body_fat_%"), proposed_bounds("ejection_fraction")
     ((0.0, 120.0), (0.0, 100.0), (nan, nan))
     """
     words = " ".join(re.findall("[a-z]+", column.lower().replace("%", " percent ")))

@@ -158,7 +158,7 @@ def _take(uploader: str, arrived: Callable[[], None]) -> None:
     names = [held.name] if held else []
     names += [name for name, _ in tables]
     if len(names) > 1:
-        advice = "remove the first one before" if held else "drop one of them"
+        advice = "remove the one that it has first" if held else "drop only one of them"
         refused.append(f"A page has one file of records, got {' and '.join(map(repr, names))}: {advice}")
     elif tables:
         name, content = tables[0]
