@@ -240,7 +240,10 @@ def test_a_typed_number_that_may_mean_two_or_none_is_refused(typed):
     ("files", "told"),
     [
         ({"people.xlsx": b"PK\x03\x04"}, "choose File, Save as, CSV UTF-8"),
-        ({"a.csv": people(), "b.csv": people()}, "A page has one file of records (here “a.csv” and “b.csv”): drop only one"),
+        (
+            {"a.csv": people(), "b.csv": people()},
+            "A page has one file of records (here “a.csv” and “b.csv”): drop only one",
+        ),
         ({"people.ledger.json": LEDGER}, "comes with a file of records: drop them together"),
         ({CSV: people(), "l.json": b'{"releases": 1}'}, "Not loaded: l.json must be a ledger of releases"),
         ({CSV: people(), "d.json": b'{"columns": 1}'}, "Not loaded: d.json must be a column dictionary: columns must"),
