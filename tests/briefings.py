@@ -61,7 +61,8 @@ def to_sign(plan: SignedPlan | None = None, records: int = 1, **changes: object)
     answer, held = _answered(records)
     upload = Upload(held.source, "person", records, KEY, keyed_digest(MANY, KEY))
     upload = dc.replace(upload, **{name: changes.pop(name) for name in ("unit", "ledger") if name in changes})  # type: ignore[arg-type]
-    told = {"releases": 1, "looks": 17, "link": LINK} | changes
+    answer = dc.replace(answer, releases=changes.pop("releases", 1))  # type: ignore[arg-type]
+    told = {"looks": 17, "link": LINK} | changes
     made = Briefing.of(answer, held.source, upload, **told)  # type: ignore[arg-type]
     return dc.replace(made, plan=plan) if plan else made
 
@@ -76,7 +77,7 @@ def forget() -> None:
 def specimen() -> Briefing:
     """A briefing on records of the dashboard, where there is nothing to sign."""
     answer = SmallestEpsilon(lost_curve(usual_setting(Problem("synthetic", n=2_000), 4)), 0.5)
-    return Briefing.of(answer, SOURCES["synthetic"], None, 1, 0, LINK)
+    return Briefing.of(answer, SOURCES["synthetic"], None, 0, LINK)
 
 
 @functools.cache
@@ -100,10 +101,10 @@ def named(text: str) -> tuple[Briefing, UploadedRecords]:
     bounds = ((0.0,) * 20, (1.0,) * 20)
     declared = Declared((*numbers,), *bounds, f"yes {text}", "drop", (category,), (*numbers,))
     held = UploadedRecords(read_table(content, name, f"label {text}"), declared, name)
-    answer = SmallestEpsilon(lost_curve(usual_setting(Problem(held.key), 4)), 0.02, 3)
+    answer = SmallestEpsilon(lost_curve(usual_setting(Problem(held.key), 4)), 0.02, 3, 50)
     upload = Upload(held.source, text, 3, KEY, keyed_digest(content, KEY), ledger(60))
     link = f"http://localhost:8501/decide?{text}"[:180].ljust(180, "a")
-    return Briefing.of(answer, held.source, upload, 50, 12_345, link), held
+    return Briefing.of(answer, held.source, upload, 12_345, link), held
 
 
 class Reader(HTMLParser):

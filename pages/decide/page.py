@@ -49,8 +49,8 @@ def show(source: Source, upload: Upload | None, controls: Controls) -> None:
         page.headline(words.no_answer(source.drawn(n), known, curve), colour=colour)
         behind_nothing()
         return
-    answer = SmallestEpsilon(curve, keep, upload.records if upload else 1)
-    state = State(answer, known, source, upload, releases, theme)
+    answer = SmallestEpsilon(curve, keep, upload.records if upload else 1, releases)
+    state = State(answer, known, source, upload, theme)
     sentence = words.sentence(state)
     points.caption(words.points_kept(state), width="stretch")
     page.headline(plain(clipping_warning(source)), sentence, colour=colour)

@@ -16,15 +16,18 @@ from pages.decide.upload.upload import Upload
 class State:
     """What was asked, and the answer so far.
 
-    known: the job behind it. upload: None for a data set of the dashboard. releases: planned.
+    known: the job behind it. upload: None for a data set of the dashboard.
     """
 
     answer: SmallestEpsilon
     known: Answer
     source: Source
     upload: Upload | None
-    releases: int
     theme: Theme
+
+    @property
+    def releases(self) -> int:
+        return self.answer.releases
 
     @property
     def setting(self) -> Setting:

@@ -21,7 +21,7 @@ def show(state: State, looks: int) -> None:
     if not answer.useful:
         st.markdown(f"**Nothing to sign:** {answer.why} {answer.change}")
         return
-    briefing = Briefing.of(answer, state.source, upload, state.releases, looks, _address(state))
+    briefing = Briefing.of(answer, state.source, upload, looks, _address(state))
     st.markdown(literal(briefing.sections["The guarantee"]["All releases"]))
     if briefing.nothing_to_sign:
         st.caption(literal(briefing.nothing_to_sign))

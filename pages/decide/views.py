@@ -33,7 +33,8 @@ def attack_success(state: State) -> None:
     answer = state.answer
     if not answer.useful:
         return
-    paragraph(f"**Attack success at ε = {answer.epsilon:g}**")
+    one = " of one release" if answer.releases > 1 else ""
+    paragraph(f"**Attack success{one} at ε = {answer.epsilon:g}**")
     if not state.complete:
         st.caption("Our own attack begins once all splits are in.")
         return

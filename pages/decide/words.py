@@ -114,7 +114,7 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
         return []
     splits = "other splits of this file" if answer.curve.in_file else "other splits"
     earlier = state.upload.ledger if state.upload else None
-    judged = Briefing(answer, state.source, None, "", state.releases, state.unit, earlier, 0, "")
+    judged = Briefing(answer, state.source, None, "", state.unit, earlier, 0, "")
     before = f" and {len(earlier.releases):,} earlier" if earlier and earlier.releases else ""
     planned = "one release" if state.releases == 1 else f"{state.releases} releases"
     return [

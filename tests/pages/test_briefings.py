@@ -131,7 +131,7 @@ def test_a_person_with_several_rows_is_charged_for_all_of_them_also_in_earlier_r
     assert several.total == ReleaseLedger("", tuple(entries)).total() and several.odds > one.odds
     upload = Upload(one.source, "person", 3, KEY, one.plan.digest)
     with pytest.raises(ValueError, match="records must be those of the answer, 1, got 3"):
-        Briefing.of(one.answer, one.source, upload, 1, 0, "")
+        Briefing.of(one.answer, one.source, upload, 0, "")
 
 
 def test_protection_is_judged_by_all_releases_together():
@@ -206,7 +206,7 @@ from tests.briefings import KEY, specimen, to_sign
 made, asked = {made}, SimpleNamespace(complete={complete})
 upload = made.plan and Upload(made.source, "person", 1, KEY, made.plan.digest)
 answer = SmallestEpsilon(made.answer.curve, {keep})
-takeaway.show(State(answer, asked, made.source, upload, 1, "light"), made.looks)
+takeaway.show(State(answer, asked, made.source, upload, "light"), made.looks)
 """
 
 

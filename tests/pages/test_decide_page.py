@@ -182,7 +182,9 @@ def test_no_number_of_the_attacker_s_is_rounded_down_and_rows_of_a_person_are_to
 
 
 def test_repeated_releases_cost_more_and_say_what_each_may_have():
-    told = texts(opened(more="repeated", releases=4))
+    page = opened(more="repeated", releases=4)
+    told = texts(page)
+    assert said(page).endswith("after 4 releases.") and "Attack success of one release" in told
     assert "**4 releases**" in told and "1 record per person" in told
     epsilon = answer_of(Problem("synthetic", n=500, p=8, delta=1e-6, seed=7), 0.8).epsilon
     assert float(re.search(r"privacy spent is \*\*ε = ([\d.]+)\*\*", told)[1]) > 2 * epsilon

@@ -43,8 +43,8 @@ class SmallestEpsilon:
     """The smallest epsilon at which nine of ten releases keep a share of what learning gains, by the splits of a curve.
 
     keep: share in (0, 1) of the points above `LostCurve.floor` that the model without privacy has; the rest may be
-    lost. records: that one person has at most, from 1 to 100. Losses and gains are percentage points. Raises
-    NotApplicable where the mechanism has no guarantee at any epsilon.
+    lost. records: that one person has at most, from 1 to 100. releases: planned, from 1 to 1,000. Losses and gains are
+    percentage points. Raises NotApplicable where the mechanism has no guarantee at any epsilon.
 
     >>> from dpcore.studies.decide.loss_curve import lost_curve
     >>> found = SmallestEpsilon(lost_curve(usual_setting(Problem("synthetic", n=2_000), splits=8)), keep=0.8)
@@ -55,10 +55,12 @@ class SmallestEpsilon:
     curve: LostCurve
     keep: float = 0.9
     records: int = 1
+    releases: int = 1
 
     def __post_init__(self) -> None:
         check_real("keep", self.keep, "a share between 0 and 1", lambda v: 0.0 < v < 1.0)
         integer("records", self.records, at_least=1)
+        integer("releases", self.releases, at_least=1)
         check_applicable(self.curve)
 
     @property
@@ -154,8 +156,8 @@ class SmallestEpsilon:
 
     @property
     def attacker(self) -> int:
-        """How many times in 100 an attacker at 50:50 is right about one person after one release, at most."""
-        return self.spent().of_100
+        """How many times in 100 an attacker at 50:50 is right about one person after all releases, at most."""
+        return self.spent(self.releases).of_100
 
     @property
     def unseen(self) -> float:
@@ -169,7 +171,7 @@ class SmallestEpsilon:
         return (
             f"Sign ε = {self.epsilon:g}: {self._told(self.score)} instead of {self._number(self.without)}; nine of ten "
             f"releases lose less than {_tenths(self.most_lost)} points; an attacker is right at most {self.attacker} "
-            "times in 100."
+            f"times in 100{f' after {self.releases} releases' if self.releases > 1 else ''}."
         )
 
     @property

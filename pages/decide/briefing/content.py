@@ -57,7 +57,7 @@ class Briefing:
     """A release to sign.
 
     answer: its epsilon and what it loses. plan: of the release, None where there is none to sign, for the `reason`.
-    releases: planned. ledger: of earlier releases, None where none was shown. looks: answers from the records that
+    ledger: of earlier releases, None where none was shown. looks: answers from the records that
     their session has seen. link: restores the page.
     """
 
@@ -65,20 +65,17 @@ class Briefing:
     source: Source
     plan: SignedPlan | None
     reason: str
-    releases: int
     unit: str
     ledger: ReleaseLedger | None
     looks: int
     link: str
 
     @classmethod
-    def of(
-        cls, answer: SmallestEpsilon, source: Source, upload: Upload | None, releases: int, looks: int, link: str
-    ) -> "Briefing":
+    def of(cls, answer: SmallestEpsilon, source: Source, upload: Upload | None, looks: int, link: str) -> "Briefing":
         """The briefing on an answer that is useful; upload: None for a data set of the dashboard."""
         if upload is None:
             reason = "the records are a data set of this dashboard, without a file to release from"
-            return cls(answer, source, None, reason, releases, source.record, None, looks, link)
+            return cls(answer, source, None, reason, source.record, None, looks, link)
         if upload.records != answer.records:
             raise ValueError(f"records must be those of the answer, {answer.records}, got {upload.records}")
         setting, ledger = answer.curve.setting, upload.ledger
@@ -91,14 +88,19 @@ class Briefing:
                 answer.epsilon,
                 held(source.key),
                 upload.digest,
-                releases=releases,
+                releases=answer.releases,
                 unit=upload.unit,
                 records_per_person=upload.records,
                 earlier=earlier,
             )
         except ValueError as refusal:
             reason = readable(str(refusal))
-        return cls(answer, source, plan, reason, releases, upload.unit, ledger, looks, link)
+        return cls(answer, source, plan, reason, upload.unit, ledger, looks, link)
+
+    @property
+    def releases(self) -> int:
+        """That are planned."""
+        return self.answer.releases
 
     @cached_property
     def released(self) -> Plan:
