@@ -240,7 +240,10 @@ def test_a_typed_number_that_may_mean_two_or_none_is_refused(typed):
     ("files", "told"),
     [
         ({"people.xlsx": b"PK\x03\x04"}, "choose File, Save as, CSV UTF-8"),
-        ({"a.csv": people(), "b.csv": people()}, "A page has one file of records (here “a.csv” and “b.csv”): drop only one"),
+        (
+            {"a.csv": people(), "b.csv": people()},
+            "A page has one file of records (here “a.csv” and “b.csv”): drop only one",
+        ),
         ({"people.ledger.json": LEDGER}, "comes with a file of records: drop them together"),
         ({CSV: people(), "l.json": b'{"releases": 1}'}, "Not loaded: l.json must be a ledger of releases"),
         ({CSV: people(), "d.json": b'{"columns": 1}'}, "Not loaded: d.json must be a column dictionary: columns must"),
@@ -412,6 +415,18 @@ def test_rows_with_another_level_are_not_said_to_lack_nothing():
     confirmed(page)
     assert "of 140 rows without, “sex”" in said(page) and "rows lack something" not in said(page)
     assert "leaving rows out reveals how many" in said(page)
+
+
+def test_an_id_in_several_rows_asks_how_many_rows_a_person_has():
+    lines = [f"{i * 7 % 31},{i * i % 83},{i % 2}" for i in range(120)]
+    page = opened("\n".join(["patient_id,dose,sick", *lines]).encode())
+    (asked,) = page.warning
+    told = asked.value.replace("\\", "")
+    assert (
+        told == "Has one person more than one row? Column “patient_id” is named like an ID: one value stands in 4 rows."
+    )
+    named(page, "Rows at most").select(4).run()
+    assert not page.warning
 
 
 def test_yes_no_columns_are_declared_by_one_tick():
