@@ -21,6 +21,7 @@ _FEW = 10  # values of a label
 _FEWEST_ROWS = 10  # that show a pattern
 _LONGEST_CYCLE = 31  # of hours, weekdays, days of a month, which are no running numbers
 _COPY = "alone tells the label in more than 99% of the rows: a copy of the answer? is it known when you ask?"
+STANDS_IN = "one value stands in"  # so many rows, by which somebody may have several
 _RIGHT = 0.99  # share of rows in which a copy tells the answer
 _FEWEST_ANSWERS = 5
 _CUT_FROM = 20  # different numbers, from which on only a cut between them is tried
@@ -254,7 +255,7 @@ def _unusual(name: str, column: Column) -> str:
         return numbering
     if _ID_NAME.fullmatch(name):
         most = max(counts.max(initial=0), np.bincount(column.places + 1)[1:].max(initial=0))
-        return "is named like an ID" + (f": one value stands in {most:,} rows" if most > 1 else "")
+        return "is named like an ID" + (f": {STANDS_IN} {most:,} rows" if most > 1 else "")
     if _DATE_NAME.fullmatch(name):
         return "is named like a date"
     if len(texts) > _FEW and all(map(_WRITTEN_AMOUNT.match, texts)) and not _is_numeric(column):

@@ -18,7 +18,7 @@ from pages.background.asking import ask
 from pages.decide import background, comparing, repeated_releases, words
 from pages.decide.state import State
 from pages.ui import url_controls
-from pages.ui.html import icon_array, literal, plain, readable
+from pages.ui.html import icon_array, plain, readable
 from pages.ui.live_figure import live_figure, paragraph
 from pages.ui.pickers import switch
 
@@ -51,7 +51,7 @@ def attack_success(state: State) -> None:
 def _groups(state: State) -> None:
     """Who bears the loss: by one declared column."""
     columns = held(state.source.key).declared.features
-    column = st.selectbox("Column", columns, format_func=literal, key="group by", width=290)
+    column = st.selectbox("Column", columns, key="group by", width=290)
     try:
         found = loss_by_group(state.answer.curve, column, state.answer.epsilon)
     except NotApplicable as reason:

@@ -61,9 +61,10 @@ def own_file(
     content: bytes = people(400),
     records: int = 1,
     earlier: ReleaseLedger | None = None,
+    dose: str = "dose",
 ) -> UploadedRecords:
     """A file, by default of 280 records to learn from, as if its holder had declared ages from 0 to `oldest`."""
-    declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
+    declared = Declared(("age", dose), (0.0, 0.0), (oldest, 1.0), "yes")
     held = UploadedRecords(read_table(content, "people.csv", "sick"), declared, "people.csv")
     upload = Upload(held.source, "person", records, "0" * 64, "1" * 64, earlier)
     monkeypatch.setattr(form, "ask_file", lambda _: (upload, held)[0])  # which holds the records
@@ -129,8 +130,9 @@ def test_a_rare_answer_is_measured_by_pairs(monkeypatch):
 
 
 def test_who_bears_the_loss_is_a_table_of_the_declared_columns(monkeypatch):
-    own_file(monkeypatch)
+    own_file(monkeypatch, content=people(400).replace(b"dose", b"last_dose", 1), dose="last_dose")
     page = finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5, more="groups"))
+    assert page.selectbox(key="group by").options == ["age", "last_dose"]
     (found,) = [frame.value for frame in page.dataframe]
     assert list(found.group) == ["below 50", "from 50 on"] and found.rows.sum() <= 400
     assert "look at the records" in captions(page)

@@ -417,6 +417,18 @@ def test_rows_with_another_level_are_not_said_to_lack_nothing():
     assert "leaving rows out reveals how many" in said(page)
 
 
+def test_an_id_in_several_rows_asks_how_many_rows_a_person_has():
+    lines = [f"{i * 7 % 31},{i * i % 83},{i % 2}" for i in range(120)]
+    page = opened("\n".join(["patient_id,dose,sick", *lines]).encode())
+    (asked,) = page.warning
+    told = asked.value.replace("\\", "")
+    assert (
+        told == "Has one person more than one row? Column “patient_id” is named like an ID: one value stands in 4 rows."
+    )
+    named(page, "Rows at most").select(4).run()
+    assert not page.warning
+
+
 def test_yes_no_columns_are_declared_by_one_tick():
     lines = [f"{i % 3 // 2},{('No', 'Yes')[i * i % 7 // 4]},{i * i % 83},{i % 2}" for i in range(120)]
     page = opened("\n".join(["smoker,urban,dose,sick", *lines]).encode())

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import data
 from dpcore.core.validation import shown
 from dpcore.data import Report, Source, UploadedRecords
+from dpcore.data.guesses import STANDS_IN
 from pages.server.upload_lifetime import CHECK_SECONDS, LEFT_SECONDS, why_off
 from pages.ui.html import listed, literal, readable
 
@@ -119,7 +120,10 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     unit = ask_unit(held)
     question = ask_question(held, table)
     table = table.with_label(question.label)
-    held.keep("facts", (question, table.form), lambda: data.facts_of(table, question))
+    facts = held.keep("facts", (question, table.form), lambda: data.facts_of(table, question))
+    if unit and unit[1] == 1 and (several := [column for column in facts.columns if STANDS_IN in column.reason]):
+        named = "; ".join(f"{shown(column.name)} {column.reason}" for column in several)
+        st.warning(literal(readable(f"Has one {unit[0]} more than one row? Column {named}.")))
     declared = ask_columns(held, table)
     if declared is None or unit is None:
         return None
