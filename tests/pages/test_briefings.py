@@ -57,7 +57,7 @@ def test_the_page_says_everything_that_is_signed_and_the_json_says_the_same():
     assert f"Half of single releases lose less than {answer.usual_lost:.1f}" in said["Loss of one release"]
     assert f"nine of ten less than {answer.most_lost:.1f}" in said["Loss of one release"]
     assert f"The mean loss at ε = {answer.epsilon:g} is {answer.mean_lost:.1f}" in said["Loss of one release"]
-    assert said["Seen before"].startswith("17 answers from this file")
+    assert said["Seen before"].startswith("17 answers from this file on the page Decide since it was dropped")
     document, page = json.loads(briefing.to_json()), Reader(html_page(briefing)).said
     released = SignedPlan.read(document["release"]).release(MANY, KEY)
     assert released.plan == plan.plan() and not released.seeded

@@ -62,6 +62,15 @@ def test_the_answer_is_one_sentence_of_what_the_curve_and_the_mechanism_say(foun
     assert "26%" in found.remarks[1], "10 splits that fail less often than 26% of the time may all hold"
 
 
+def test_a_mean_that_a_few_ruined_releases_make_large_is_explained(found):
+    single = found.curve.single.copy()
+    single.reshape(-1, single.shape[-1])[:: found.curve.splits] -= 0.7  # fewer than one in ten releases
+    ruined = dc.replace(found, curve=dc.replace(found.curve, single=single, private=single.mean(axis=1)))
+    assert ruined.useful and ruined.mean_lost > ruined.most_lost
+    assert "a few releases lose far more" in ruined.remarks[2] and float(ruined.remarks[2].split()[-2]) >= 70.0
+    assert len(found.remarks) == 2
+
+
 def test_keeping_more_needs_more(found):
     assert dc.replace(found, keep=0.95).found.value > found.found.value
     with pytest.raises(ValueError, match="keep"):

@@ -216,6 +216,9 @@ class SmallestEpsilon:
             f"What {self.curve.splits} splits cannot see: a failure that meets up to {100.0 * self.unseen:.0f}% of "
             "splits may meet none of them.",
         ]
+        if self.useful and self.mean_lost > self.most_lost:
+            worst = self._quantile(1.0)
+            said.append(f"The mean is so large because a few releases lose far more, up to {worst:.1f} points.")
         if self.curve.setting.metric == "accuracy" and self.without > _TOO_GOOD:
             said.append(
                 f"Without privacy {self._told(self.without)}: is a column a copy of the answer, and is it known when "

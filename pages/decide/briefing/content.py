@@ -260,7 +260,8 @@ class Briefing:
             return "No file was looked at."
         looked = [_cut(name, _UNIT) for name in self.plan.declared.after_looking]
         after = f" Bounds or levels set after looking at the file: {listed(looked, _LOOKED)}." if looked else ""
-        answers = f"{self.looks:,} answer{'s' * (self.looks != 1)} from this file on the page Decide."
+        answers = f"{self.looks:,} answer{'s' * (self.looks != 1)} from this file"
+        answers += " on the page Decide since it was dropped there."
         return f"{answers}{after} What looking costs in privacy is unknown and not part of ε."
 
     @property
