@@ -195,7 +195,9 @@ class UploadedRecords:
         self.report = Report(len(whole), int((~whole).sum()), scaled.clipped, gaps, unknown, unlabelled)
         self._y: Array = np.where(positive[whole], 1.0, -1.0)
         if (self._y == self._y[0]).all():
-            raise ValueError("complete records must have two classes, got one of them in every row")
+            raise ValueError(
+                "complete rows must have both answers, got one of them in every row; choose another value or threshold"
+            )
         self.file, self.label, self.form, self.declared = name, table.label, table.form, declared
         self.key = PREFIX + secrets.token_hex(16)
         self.source = Source(

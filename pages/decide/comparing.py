@@ -63,5 +63,5 @@ def words(table: Sequence[Row], state: State) -> str:
     return (
         f"**{first.label[0].upper()}{first.label[1:]}** needs the smallest ε here: {budget(known[0].smallest)}. "
         f"{len(known)} of {all_of} mechanisms {verb}. This is a look: choosing a mechanism by this table costs privacy "
-        f"that ε does not include. Signed is {state.mechanism.label}, which public facts decide."
+        f"that ε does not include. The plan uses {state.mechanism.label}, which follows from public facts."
     )

@@ -10,17 +10,18 @@ from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSize, Error
 from dpcore.studies.decide.loss_by_group import GroupLoss
 from dpcore.studies.decide.loss_curve import LostCurve
+from dpcore.studies.decide.smallest_epsilon import RARE
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.background.asking import Answer as Known
 from pages.background.asking import waiting
-from pages.decide.briefing.content import Briefing, lost_by_half
+from pages.decide.briefing.content import MODERATE, Briefing, lost_by_half
 from pages.decide.state import State
 from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import points, rounded, worded
 
 ERRORS: dict[Error, str] = {"loss": "log loss", "accuracy": "accuracy"}
-SPENDS = "Another run and a slider tried on your own records cost privacy that this ε does not include."
+SPENDS = "Every further run, and every slider moved on your own records, costs privacy that this ε does not include."
 NO_FILE = "Drop a file: only this session sees it. Then say the question, confirm its columns, and read the ε to sign."
 UNDECLARED = "Say the question, confirm the columns, and read the ε to sign."
 GROUPS = (
@@ -78,7 +79,15 @@ def sentence(state: State) -> str:
     """The answer, with what is to be signed between **."""
     answer = state.answer
     start = f"Sign ε = {answer.epsilon:g}" if answer.useful else "No useful budget"
-    return answer.sentence().replace(start, f"**{start}**", 1)
+    told = answer.sentence().replace(start, f"**{start}**", 1)
+    judged = _judged(state)
+    return f"{told} That is {judged.strength.lower()}." if answer.useful and judged.odds > MODERATE else told
+
+
+def _judged(state: State) -> Briefing:
+    """How strong the protection is, earlier releases included."""
+    ledger = state.upload.ledger if state.upload else None
+    return Briefing(state.answer, state.source, None, "", state.unit, ledger, 0, "")
 
 
 def points_kept(state: State) -> str:
@@ -97,7 +106,7 @@ def caption(state: State) -> str:
     counted = "all" if state.complete else f"{state.answer.curve.splits} of"
     what = {
         "accuracy": f"share of {state.source.things} {state.source.outcome}",
-        "auc": "AUC (pairs of a yes and a no in the right order, since one of the two is rare)",
+        "auc": f"AUC (pairs of a yes and a no in the right order, since the rarer answer has under {RARE:.0%} of rows)",
         "r_squared": "share of the variance explained",
     }[state.setting.metric]
     return (
@@ -113,9 +122,8 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
     if not answer.useful or answer.found is None:
         return []
     splits = "other splits of this file" if answer.curve.in_file else "other splits"
-    earlier = state.upload.ledger if state.upload else None
-    judged = Briefing(answer, state.source, None, "", state.unit, earlier, 0, "")
-    before = f" and {len(earlier.releases):,} earlier" if earlier and earlier.releases else ""
+    judged = _judged(state)
+    before = f" and {len(judged.ledger.releases):,} earlier" if judged.ledger and judged.ledger.releases else ""
     planned = "one release" if state.releases == 1 else f"{state.releases} releases"
     return [
         ("Budget to sign", f"ε = {answer.epsilon:g}", f"95% interval over {splits}: {interval(answer.found)}"),
@@ -127,7 +135,7 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
         (
             "An attacker is right",
             f"≤ {judged.odds} of 100 times",
-            f"about one {state.unit} after {planned}{before}, a coin 50 times: {judged.strength.lower()}",
+            f"about one {state.unit} after {planned}{before}; a coin is right 50 times. {judged.strength}",
         ),
     ]
 

@@ -168,7 +168,7 @@ def test_a_declaration_that_does_not_fit_ends_in_one_sentence(changed, message):
 
 
 def test_one_class_only_is_refused():
-    with pytest.raises(ValueError, match=r"^complete records must .*two classes"):
+    with pytest.raises(ValueError, match=r"^complete rows must .*both answers"):
         hold(people().replace(b",yes", b",").replace(b",no", b",yes"), dc.replace(SAID, gaps="drop"))
 
 

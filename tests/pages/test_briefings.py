@@ -117,7 +117,7 @@ def test_the_total_has_planned_and_earlier_releases_and_the_plan_knows_them(befo
     entries = (LedgerEntry.of(briefing.plan.plan()),) * 3
     assert briefing.total == ReleaseLedger("", (*(known.releases if known else ()), *entries)).total()
     told = lines(briefing)["All releases"]
-    assert told.startswith("3 planned.") and said in told and f"In total: {_told(briefing.total)}" in told
+    assert told.startswith("3 releases are planned.") and said in told and f"In total: {_told(briefing.total)}" in told
     earlier = briefing.plan.earlier
     assert earlier == (None if known is None else EarlierReleases(before, known.total()))
     assert SignedPlan.read(json.loads(briefing.to_json())["release"]) == briefing.plan

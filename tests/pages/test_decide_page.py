@@ -125,7 +125,7 @@ def test_a_rare_answer_is_measured_by_pairs(monkeypatch):
     lines = [f"{a:.1f},{d:.2f},{s}" for a, d, s in zip(age, rng.random(1_000), sick, strict=True)]
     own_file(monkeypatch, content="\n".join(["age,dose,sick", *lines, ""]).encode())
     page = finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5, more="groups"))
-    assert tells(captions(page), "AUC", "one of the two is rare") and "larger class" not in captions(page)
+    assert tells(captions(page), "AUC", "the rarer answer has under 20%") and "larger class" not in captions(page)
     assert "No loss by group" in texts(page)
 
 
@@ -142,7 +142,11 @@ def test_the_attacker_s_card_counts_the_releases_of_the_ledger(monkeypatch):
     own_file(monkeypatch, earlier=ledger(2, epsilon=9.0))
     page = finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5))
     *_, right = readouts(page)
-    assert "one release and 2 earlier" in right and "weak protection" in right
+    assert (
+        "one release and 2 earlier" in right
+        and "Weak protection" in right
+        and said(page).endswith("That is weak protection.")
+    )
     own_file(monkeypatch)
     *_, alone = readouts(finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5)))
     odds, before = (int(re.search(r"≤ (\d+) of 100", card)[1]) for card in (alone, right))

@@ -307,7 +307,7 @@ def test_a_parquet_file_is_declared_like_a_csv_file():
         ),
         (
             lambda page: named(page, "Unit").set_value("2 <b>").run(),
-            "What one row is was not understood: unit must be a word of at most 20 letters (here “2 <b>”).",
+            "Say what one row is, such as patient: unit must be a word of at most 20 letters (here “2 <b>”).",
         ),
     ],
 )

@@ -300,7 +300,7 @@ class Briefing:
                 "Protected": f"One {self._unit}, with {most}.",
                 "Neighbours": f"Two files of {spec.n:,} rows that differ in one row, replaced by another.",
                 "One release": f"ε = {self.answer.epsilon:g} for one row; smaller is more private. {self._delta}",
-                "All releases": f"{self.releases:,} planned. {self._before} {self.told_total}",
+                "All releases": f"{_planned(self.releases)} planned. {self._before} {self.told_total}",
             },
             "The cost": {"Loss of one release": self._loss, "Seen before": self._seen, "Not in ε": UNCOUNTED},
         }
@@ -366,3 +366,7 @@ def _one_in(delta: float) -> str:
     ('1 in 1,000,000', '1 in 19.5')
     """
     return f"1 in {Context(prec=3, rounding=ROUND_DOWN).divide(Decimal(1), Decimal(repr(delta))):,f}"
+
+
+def _planned(releases: int) -> str:
+    return "1 release is" if releases == 1 else f"{releases:,} releases are"

@@ -163,7 +163,6 @@ def _confirmed(held: Held, used: list[Row], positive: str, drop: bool) -> Declar
             + ("except those chosen after looking" if looked else "not taken from this file"),
             on_click=_confirm,
             args=(said,),
-            type="primary",
         )
         return None
     low, high = zip(*numbers.values(), strict=True) if numbers else ((), ())

@@ -83,7 +83,7 @@ def ask_unit(held: Held) -> tuple[str, int] | None:
             width=120,
         )
     if not known:
-        st.error(literal(f"What one row is was not understood: {readable(wrong)}."))
+        st.error(literal(f"Say what one row is, such as patient: {readable(wrong)}."))
         return None
     return known, records
 
