@@ -221,7 +221,7 @@ def test_the_files_are_offered_with_names_that_tell_copies(made, kinds, monkeypa
     briefing = to_sign() if "key" in kinds else specimen()
     assert not page.exception and list(files) == [f"{briefing.name}.{kind}" for kind in kinds]
     document = json.loads(files[f"{briefing.name}.json"])
-    assert document["release"] == briefing.document()["release"] and "1 planned" in page.markdown[0].value
+    assert document["release"] == briefing.document()["release"] and "1 release is planned" in page.markdown[0].value
     assert briefing.question in files[f"{briefing.name}.html"].replace("\N{NO-BREAK SPACE}", " ")
     assert ("without the file" in document["page"]["link"]) == ("key" in kinds)
     if "key" in kinds:
