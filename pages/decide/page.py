@@ -9,6 +9,8 @@ from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_settin
 from dpcore.studies.decide.usual_mechanism import usual_delta
 from pages.background.asking import ask, with_progress
 from pages.decide import background, takeaway, views, words
+from pages.decide.briefing.content import UNCOUNTED
+from pages.decide.repeated_releases import RELEASES
 from pages.decide.state import State
 from pages.decide.upload.form import ask_file, clipping_warning, note_looks, tell_refused
 from pages.decide.upload.session import drop_zone, held_file
@@ -28,7 +30,6 @@ HEIGHT = 330
 MAX_COLUMNS = 32
 PEOPLE = 1_000  # few enough that privacy has a price
 KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
-RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
 
 
 def show(source: Source, upload: Upload | None, controls: Controls) -> None:
@@ -65,7 +66,7 @@ def show(source: Source, upload: Upload | None, controls: Controls) -> None:
     with page.right, st.container(key="attack_success"):
         views.attack_success(state)
     cards(words.readouts(state))
-    st.caption(" ".join((*answer.remarks, words.SPENDS)))
+    st.caption(" ".join((*answer.remarks, UNCOUNTED)))
     taken = st.container()
     view = url_controls.pill("more", "More:", views.offered(state), views.name_of, wrap=True)
     if view:

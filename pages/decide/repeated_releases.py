@@ -4,7 +4,6 @@ import math
 from decimal import ROUND_DOWN, ROUND_UP
 
 import numpy as np
-import streamlit as st
 
 from dpcore import Budget, NotApplicable
 from dpcore.accounting.ledger import EpsilonCurve, Kind
@@ -18,10 +17,6 @@ from pages.ui.numbers import safely
 HEIGHT = 330
 RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
 KINDS: tuple[Kind, ...] = ("basic", "advanced", "exact")
-FURTHER = (
-    "A new seed, a λ tuned by eye and a slider tried on your own records are further releases as soon as they "
-    "influence what you publish. No accounting here includes them."
-)
 
 
 def show(state: State) -> None:
@@ -41,7 +36,6 @@ def show(state: State) -> None:
     )
     live_figure(figure, key="repeated", alt=plain(text), height=HEIGHT)
     paragraph(text)
-    st.caption(FURTHER)
 
 
 def curves(after: dict[int, RepeatedReleases]) -> tuple[EpsilonCurve, ...]:

@@ -21,7 +21,6 @@ from pages.ui.html import readable
 from pages.ui.numbers import points, rounded, worded
 
 ERRORS: dict[Error, str] = {"loss": "log loss", "accuracy": "accuracy"}
-SPENDS = "Every further run, and every slider moved on your own records, costs privacy that this ε does not include."
 NO_FILE = "Drop a file: only this session sees it. Then say the question, confirm its columns, and read the ε to sign."
 UNDECLARED = "Say the question, confirm the columns, and read the ε to sign."
 GROUPS = (
@@ -80,6 +79,8 @@ def sentence(state: State) -> str:
     answer = state.answer
     start = f"Sign ε = {answer.epsilon:g}" if answer.useful else "No useful budget"
     told = answer.sentence().replace(start, f"**{start}**", 1)
+    if not state.complete:
+        return f"By {answer.curve.splits} of {state.setting.splits} splits so far: {told}"
     judged = _judged(state)
     return f"{told} That is {judged.strength.lower()}." if answer.useful and judged.odds > MODERATE else told
 

@@ -98,7 +98,8 @@ def test_two_processes_at_one_address(tmp_path, monkeypatch):
         assert found[1]["Content-Encoding"] == "gzip" and "immutable" in found[1]["Cache-Control"]
         assert get(f"{url}/{PLOTLY_JS_URL}").get("Content-Encoding") is None
 
-        seats = [f"seat={k:032x}" for k in range(6)]
+        # Which process a seat belongs to hangs on their ports: so many that one has none about once in a million runs.
+        seats = [f"seat={k:032x}" for k in range(20)]
         letters = [asyncio.run(meet(url, seat)) for seat in seats]
         assert set(letters) == {"B", "C"}
         assert [asyncio.run(meet(url, seat)) for seat in seats] == letters, "the same seat, the same process"

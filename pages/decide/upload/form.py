@@ -18,7 +18,7 @@ from pages.ui.html import listed, literal, readable
 from .columns import ask_columns
 from .question import ask_question
 from .reading import ask_format, ask_unit
-from .session import REFUSED, Held, bounds_of, drop_zone, forget, held_file
+from .session import REFUSED, Held, drop_zone, forget, held_file
 from .upload import Upload
 
 NOT_PRIVATE = (
@@ -31,7 +31,6 @@ STAYS = (
     "other pages of this dashboard do not remove it."
 )
 _AFTER_LOOKING = "chosen after looking at the records: not covered by ε"
-_ROWS_SHOWN = 8  # of a table, beyond which it scrolls
 
 
 def ask_file(arrived: Callable[[], None]) -> Upload | None:
@@ -65,8 +64,6 @@ def ask_file(arrived: Callable[[], None]) -> Upload | None:
         # Once all is confirmed, results belong near the top of the page, unless something is left to mend.
         with st.expander("The file, the question and its columns", expanded=held.open):
             found = _declared(held, line)
-            if found:
-                _tell_changes(found[0])
     except ValueError as error:
         if not held.open:
             held.open = True
@@ -139,14 +136,6 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     return held.keep("records", (table.label, table.form, declared), scaled), *unit
 
 
-def _tell_changes(records: UploadedRecords) -> None:
-    """Say by column what was done to the records."""
-    if (table := _changes(records))["Column"]:
-        long = len(table["Column"]) > _ROWS_SHOWN
-        with st.container(height=300 if long else "content", border=False):
-            st.table(table, hide_index=True)
-
-
 def done(report: Report, source: Source) -> str:
     """Rows read, left out and clipped, as Markdown.
 
@@ -156,36 +145,23 @@ def done(report: Report, source: Source) -> str:
     """
     told = [f"Read {report.read:,} rows"]
     if report.dropped:
+        lacking = {column: count + report.unknown.get(column, 0) for column, count in report.gaps.items()}
         unknown = ", or a level was not declared" if any(report.unknown.values()) else ""
-        told.append(f"{report.dropped:,} left out, because a number or the label is missing{unknown}")
-    clipped = {column: count for column, count in report.clipped.items() if count}
-    if clipped:
-        worst = sorted(clipped, key=lambda column: (-clipped[column], column))
-        named = listed(f"{literal(column)} {clipped[column]:,}" for column in worst)
-        told.append(f"{sum(clipped.values()):,} values beyond your bounds clipped to them ({named})")
+        why = f"because a number or the label is missing{unknown}"
+        told.append(f"{report.dropped:,} left out, {why} ({_counted(lacking | {'the label': report.unlabelled})})")
+    if clipped := sum(report.clipped.values()):
+        values = "value" if clipped == 1 else "values"
+        told.append(f"{clipped:,} {values} beyond your bounds clipped to them ({_counted(report.clipped)})")
     if len(told) == 1:
         told.append("nothing was left out or clipped")
     whole = report.read - report.dropped
     return f"{'; '.join(told)}. {source.size:,} records for training, {whole - (source.size or 0):,} for testing."
 
 
-def _changes(records: UploadedRecords) -> dict[str, list[str]]:
-    """Gaps, undeclared levels and clipped values of the columns that have any, as columns of a table."""
-    report, kept = records.report, records.report.read - records.report.dropped
-    rows = []
-    for column, said in bounds_of(records.declared).items():
-        clipped = report.clipped.get(column, 0)
-        if not any((report.gaps[column], report.unknown.get(column, 0), clipped)):
-            continue
-        category = column in report.unknown
-        bounds = f"{len(said)} levels" if category else f"{said[0]:g} to {said[1]:g}"
-        share = "" if category else f"{clipped:,} ({clipped / kept:.1%})"
-        unknown = f"{report.unknown[column]:,}" if category else ""
-        rows.append((literal(column), bounds, f"{report.gaps[column]:,}", unknown, share))
-    if report.unlabelled:
-        rows.append(("the label", "", f"{report.unlabelled:,}", "", ""))
-    names = ("Column", "Declared", "Rows without a value", "Rows with another level", "Values clipped")
-    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+def _counted(rows: dict[str, int]) -> str:
+    """Columns with their numbers of rows, the most first; none that has none."""
+    worst = sorted((column for column in rows if rows[column]), key=lambda column: (-rows[column], column))
+    return listed(f"{literal(column)} {rows[column]:,}" for column in worst)
 
 
 def looking_warning(source: Source, spelled: Callable[[str], str] = str) -> str:
