@@ -17,6 +17,7 @@ from .theorems import theorem
 
 LEGEND_ROW = 20  # px; on a phone every entry has its own
 _LEGEND: Look = {"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top", "font": {"size": 13}}
+_PHONE_HEIGHT = 340  # px of one panel without its legend: the sentence below it is in sight
 _DROP = 56  # px from a drawing's lower edge to the legend
 _HIDDEN = {"showlegend": False, "hoverinfo": "skip"}
 
@@ -363,7 +364,8 @@ class Chart:
         more = row * (self.entries() if rows is None else rows)
         said, lines = above_legend(outside, drop)
         more += lines
-        legend = self.legend(self.height + more, more + taken, drop=drop + lines, sides=phone)
+        height = self.height if y2 is not None else min(self.height, _PHONE_HEIGHT)
+        legend = self.legend(height + more, more + taken, drop=drop + lines, sides=phone)
         narrow = legend | {"xaxis": x[1], "annotations": [*self.notes, *said]}
         if y2 is not None and len(y2.get("tickvals", ())) > 5:  # a phone's lower panel has no room for every power
             shown = zip(y2["tickvals"], y2["ticktext"], strict=True)

@@ -68,17 +68,30 @@ def above_legend(notes: Sequence[Look], drop: int) -> tuple[list[Look], int]:
 
 
 def spread(centres: list[float], heights: Sequence[float], size: float) -> list[float]:
-    """Move sorted label centres apart until none overlaps its neighbour and the last stays below `size`.
+    """Move sorted label centres as little as possible, until none overlaps its neighbour and all are between 0 and
+    `size`.
 
     >>> spread([10.0, 12.0], [16, 16], 100.0)
-    [10.0, 26.0]
+    [8.0, 24.0]
     """
-    moved: list[float] = []
-    for i, centre in enumerate(centres):
-        floor = moved[-1] + (heights[i - 1] + heights[i]) / 2 if moved else centre
-        moved.append(max(centre, floor))
-    ceiling = size
-    for i in reversed(range(len(moved))):
-        moved[i] = min(moved[i], ceiling)
-        ceiling = moved[i] - (heights[i] + heights[i - 1]) / 2 if i else ceiling
+    # Labels that touch move as one, around the mean of where they should be.
+    groups: list[tuple[float, list[int]]] = []  # lower edge, members
+
+    def placed(members: list[int]) -> tuple[float, list[int]]:
+        below, wanted = 0.0, []
+        for k in members:
+            wanted.append(centres[k] - heights[k] / 2 - below)
+            below += heights[k]
+        return max(0.0, min(sum(wanted) / len(wanted), size - below)), members
+
+    for k in range(len(centres)):
+        groups.append(placed([k]))
+        while len(groups) > 1 and groups[-2][0] + sum(heights[j] for j in groups[-2][1]) > groups[-1][0]:
+            (_, lower), (_, upper) = groups[-2:]
+            groups[-2:] = [placed([*lower, *upper])]
+    moved = []
+    for edge, members in groups:
+        for k in members:
+            moved.append(edge + heights[k] / 2)
+            edge += heights[k]
     return moved

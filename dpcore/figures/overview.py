@@ -1,119 +1,104 @@
-"""Cost of privacy under several mechanisms: accuracy over excess risk against epsilon."""
+"""The price of privacy against epsilon, and two bells that say how far an attacker can tell two records apart."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
-from ..experiments.summary import LEAST_BANDED
 from ..mechanisms import mechanism_class
-from ..studies.hardest.excess import Hardest
 from .chart import Chart
 from .figure import Figure
-from .log_chart import decades
-from .style import LARGER, PERTURBATIONS, Look, Theme, plain_number, with_opacity
+from .style import PERTURBATIONS, Look, Theme, plain_number, with_opacity
 from .theorems import constants
 
+_STEP = 0.1  # of the axis of excess risk; it ends above "learns nothing"
+_WIDEST = 7.0  # the axis of the bells to both sides, in standard deviations
 
-def cost_figure(
+
+def price_figure(
     table: pd.DataFrame,
     *,
-    mechanism: str,
     epsilon: float,
-    accuracy_title: str,
     theme: Theme,
     height: int,
-    released: float | None = None,
-    hardest: Hardest | None = None,
+    released: Sequence[tuple[float, float]] = (),
 ) -> Figure:
-    """Accuracy against epsilon over excess empirical risk against epsilon, with a cursor, beside the best model without
-    privacy and what learns nothing.
+    """Excess empirical risk against epsilon, from 0 to a little above that of a model that learns nothing.
 
-    table: of one or several mechanisms swept over epsilon, as `dpcore.run` gives it. mechanism: the key of the one that
-    has a thick curve, bands and bounds. accuracy_title: what is counted, in words. released: accuracy of one release
-    at the cursor, from 0 to 1. hardest: of that mechanism.
+    table: of one mechanism swept over epsilon, as `dpcore.run` gives it. At the cursor a bar parts the excess into what
+    would remain without noise and what the noise adds. released: (epsilon, excess) of single releases.
     """
-    chart = Chart(theme, height, left=52, right=156, upper=0.6)
-    plain = chart.colours["reference"]
-    names = {key: PERTURBATIONS[mechanism_class(key).place] for key in [mechanism, *table.mechanism.unique()]}
-    inks = {key: chart.colours[mechanism_class(key).family] for key in names}
-    main, name, budgets = inks[mechanism], names[mechanism], table.x.unique()
-    ok = table[table.status == "ok"]
-    accuracies, risks = ok[ok.metric == "accuracy"], ok[ok.metric == "excess_empirical_risk"]
-    accuracy, excess = (rows[rows.mechanism == mechanism] for rows in (accuracies, risks))
-    nothing = _first(risks, "nothing_learned")
-    percent = _accuracy_range(accuracies, accuracy)
-    powers = decades([risks["mean"], excess.bound, excess.noiseless, [nothing]], depth=7)
-    floor = 10.0 ** powers[0]
-    best, larger = (100 * _first(accuracies, column) for column in ("reference", "nothing_learned"))
+    chart = Chart(theme, height, left=52, right=150)
+    excess = table[(table.metric == "excess_empirical_risk") & (table.status == "ok")]
+    kind = mechanism_class(str(table.mechanism.iloc[0]))
+    main, budgets = chart.colours[kind.family], table.x.unique()
+    nothing = float(excess.nothing_learned.iloc[0]) if len(excess) else math.nan
+    top = _STEP * math.ceil(1.2 * nothing / _STEP) if nothing > 0.0 else 1.0
+    proved = excess[excess.proved_high.notna()]
 
-    enough, proved = accuracy[accuracy.repetitions >= LEAST_BANDED], excess[excess.proved_high.notna()]
-    chart.band(enough.x, 100 * enough.q10, 100 * enough.q90, main)
-    chart.proved(proved.x, proved.proved_low, proved.proved_high, main, axis="y2", legend=False, floor=floor)
-    for key in reversed(names):  # the one that is shown in full lies on top
-        for rows, scale, axis in ((accuracies, 100, "y"), (risks, 1, "y2")):
-            mine, thick = rows[rows.mechanism == key], 3.0 if key == mechanism else 1.5
-            chart.curve(mine.x, scale * mine["mean"], inks[key], names[key], axis=axis, width=thick, legend=axis == "y")
-    banded = "<br>(band: 8 of 10 runs)" if len(enough) else ""
-    for key in names:
-        words = f"{names[key]}{banded}" if key == mechanism else names[key]
-        chart.end(accuracies[accuracies.mechanism == key]["mean"] * 100, words, inks[key])
-    chart.curve(budgets, [best] * len(budgets), plain, "without privacy", label="without privacy")
-    chart.curve(budgets, [larger] * len(budgets), chart.muted, LARGER, label=LARGER, dash="dot")
-    chart.end(excess["mean"], name, main, "y2")
-    upper = "upper bound"
-    alone = "stopping early" if mechanism_class(mechanism).family == "gradient" else "regularisation alone"
-    chart.curve(
-        excess.x,
-        excess.bound,
-        main,
-        upper,
-        axis="y2",
-        label=upper,
-        dash="dash",
-        layer=f"upper {mechanism}",
-        text=constants(excess),
-    )
-    chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot")
-    lower = excess.set_index("x").lower_bound.reindex(budgets)
-    chart.against(budgets, nothing, lower, excess.lower_source, "y2")
-    here = accuracy[accuracy.x == epsilon]
-    chart.dot(here.x, 100 * here["mean"], main)
-    here = excess[excess.x == epsilon]
-    chart.dot(here.x, here["mean"], main, "y2")
-    # Last, where they can be missing without taking another curve's place: an empty one takes time to draw, too.
-    if (excess["mean"] <= 0.0).any():
-        chart.zero_or_below(excess.x, excess["mean"], main, name, floor, "y2")
-    if hardest:
-        chart.hardest(hardest.epsilon, hardest.mean, main, "y2", floor=floor)
-    drawn = [] if released is None else [100 * released]
-    if drawn:
-        diamond: Look = {"color": chart.paper, "symbol": "diamond", "line": {"color": main, "width": 2}}
-        chart.dot([epsilon], drawn, main, **diamond)
+    if nothing > 0.0:
+        above: Look = {"type": "rect", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": nothing, "y1": top}
+        look = {"layer": "below", "fillcolor": with_opacity(chart.muted, 0.12), "line": {"width": 0}}
+        chart.shapes.append(above | look)
+    refused = [x for x in budgets if x not in set(excess.x)]
+    if refused:
+        chart.write("no guarantee<br>at this λ", math.log10(min(refused)), 0.5 * top, main, 13, xref="x", yref="y")
+    chart.proved(proved.x, proved.proved_low, proved.proved_high, main, floor=0.0)
+    bound: Look = {"dash": "dash", "layer": f"upper {kind.key}", "text": constants(excess)}
+    chart.curve(excess.x, excess.bound, main, "upper bound", label="upper bound", **bound)
+    chart.curve(excess.x, excess["mean"], main, "measured", label=f"{PERTURBATIONS[kind.place]}", width=3)
+    if math.isfinite(nothing):
+        chart.level(budgets, nothing, chart.muted, "learns nothing", label="learns nothing", dash="dash")
+    for row in excess[excess.x == epsilon].itertuples():
+        mean, floor = min(float(row.mean), top), min(float(row.noiseless), top)
+        chart.line([epsilon] * 2, [0.0, floor], chart.muted, "", 9, "solid", showlegend=False, hoverinfo="skip")
+        chart.line([epsilon] * 2, [floor, mean], main, "", 9, "solid", showlegend=False, hoverinfo="skip")
+        if row.mean <= top:
+            chart.dot([epsilon], [mean], main)
+        left, shift = ("right", -14) if epsilon > 2.0 else ("left", 14)  # within a phone's chart
+        words = f"<b>noise {_short(row.mean - row.noiseless)}</b><br>floor {_short(row.noiseless)}"
+        place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "bottom", "yshift": 16}
+        paper = with_opacity(chart.paper, 0.85)
+        chart.write(words, math.log10(epsilon), min(mean, 0.8 * top), main, 13, align="left", bgcolor=paper, **place)
+    diamond: Look = {"color": chart.paper, "symbol": "diamond", "size": 9, "line": {"color": main, "width": 2}}
+    places, heights = np.array(released, float).reshape(-1, 2).T
+    chart.marks(places, np.minimum(heights, top), diamond, name="single releases", showlegend=bool(len(places)))
 
-    chart.heading(accuracy_title)
-    chart.heading("excess risk above the best model's", "y2")
+    chart.heading("excess risk above the best model's")
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
-    left, shift = ("right", -12) if epsilon > 1.5 else ("left", 12)  # never over the chart's edge
-    place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "middle"}
-    for each in drawn:
-        chart.write("one release", math.log10(epsilon), each, main, 14, bgcolor=with_opacity(chart.paper, 0.8), **place)
-    return chart.beside(
-        [chart.log_axis(-2, 1, title="privacy budget ε  (smaller = more private)")] * 2,
-        chart.axis(range=list(percent), dtick=10),
-        chart.log_axis(*powers),
-        phone=(48, 26),  # half a cursor flag on the right
-        taken=14,
-        drop=58,
+    across = chart.log_axis(-2, 1, title="privacy budget ε  (smaller = more private)")
+    return chart.beside([across] * 2, chart.axis(range=[0, top]), phone=(48, 26))
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
+
+
+def bells_figure(limit: float, *, colour: str, theme: Theme, height: int) -> Figure:
+    """Two normal laws of unit variance, so far apart that the best guess between them is right with this probability.
+
+    limit: of an attacker's success at 50:50 odds, from 0.5 to 1. colour: of the law that has the attacked record. The
+    axis is the same for every limit.
+    """
+    chart = Chart(theme, height, left=12, right=12, top=34, bottom=30)
+    apart = min(2.0 * float(ndtri(limit)), 2.0 * _WIDEST - 6.0)
+    x = np.linspace(-_WIDEST, _WIDEST, 281)
+    for name, centre, ink, side, shift in (
+        ("a substitute", -apart / 2, chart.muted, "right", -18),
+        ("your record", apart / 2, colour, "left", 18),
+    ):
+        law = np.exp(-0.5 * (x - centre) ** 2)
+        chart.line(x, law, ink, "", 2.5, "solid", fill="tozeroy", fillcolor=with_opacity(ink, 0.2), hoverinfo="skip")
+        place: Look = {"xref": "x", "yref": "y", "xanchor": side, "yanchor": "bottom", "xshift": shift, "yshift": -8}
+        chart.write(name, centre, 1.0, ink, 14, **place)
+    chart.write("guess: a substitute", 0.02, 0, chart.muted, 12, yanchor="top", yshift=-6)
+    chart.write("guess: your record", 0.98, 0, colour, 12, xanchor="right", yanchor="top", yshift=-6)
+    chart.shapes.append(
+        {"type": "line", "xref": "x", "yref": "paper", "x0": 0, "x1": 0, "y0": 0, "y1": 0.9}
+        | {"line": {"color": chart.muted, "width": 1.5, "dash": "dot"}}
     )
-
-
-def _accuracy_range(means: pd.DataFrame, banded: pd.DataFrame) -> tuple[float, float]:
-    """Range from 50%, the smallest share of a larger class, or a round number below the curves, to one above them."""
-    drawn = 100 * np.concatenate([means[["mean", "reference"]], banded[["q10", "q90"]]]).astype(float)
-    low, top = (np.nanmin(drawn), np.nanmax(drawn)) if np.isfinite(drawn).any() else (50.0, 100.0)
-    return min(50.0, 10.0 * math.floor(low / 10)), min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
-
-
-def _first(rows: pd.DataFrame, column: str) -> float:
-    return float(rows[column].iloc[0]) if len(rows) else math.nan
+    hidden: Look = {"showticklabels": False, "showgrid": False, "fixedrange": True}
+    across = chart.axis(range=[-_WIDEST, _WIDEST], **hidden)
+    return chart.figure(across, chart.axis(range=[0, 1.25], **hidden))

@@ -171,7 +171,7 @@ def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
     says = any((side.bound < found.signal).any() for side in (found.vertices, found.gaussian))
     k, more = _at(found, state.p_norm), "" if says else _more_records(found)
     low, high = (float(ends[k]) for ends in found.proved)
-    proved = proved_words(low, high, 0.0, float(found.mean[k]))
+    proved = proved_words(low, high, 0.0)
     least = lower_verdict(places, found.mean, found.least, at)
     return " ".join(filter(None, (told, more, proved, least, order_step(found))))
 
@@ -233,7 +233,7 @@ def people_verdict(found: ExcessByN, state: GeometryState) -> str:
         told.append(_from_n(found, state, k))
     if np.isfinite(found.proved[k]):
         ends = -np.inf, float(found.proved[k]), float(found.proved_se[k])
-        told.append(proved_words(*ends, float(found.private.mean[k]), "such records"))
+        told.append(proved_words(*ends, "such records"))
     return " ".join(filter(None, (*told, NO_LOWER)))
 
 

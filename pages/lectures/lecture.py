@@ -15,7 +15,7 @@ from dpcore.core.facts import text_beside
 from dpcore.studies.survey.coin import coin_for
 from pages.lectures import present
 from pages.lectures.reader import Step, Story
-from pages.lectures.stories import STORIES, of_page
+from pages.lectures.stories import OWN, STORIES, of_page
 from pages.rooms import screen
 from pages.rooms.room import Asked
 from pages.ui.html import framed, unbroken
@@ -28,6 +28,7 @@ _STYLE = text_beside(__file__, "lecture.css")
 _NO_ROOM = "Open a room, and phones answer. Without one, the next step shows a simulated class."
 _ENTERED, _AGAIN, _CHECKED = "lecture entered", "lecture entered again", "lecture checked"
 _VOTES = "lecture votes"
+_TOUR = "overview"  # which its page offers itself
 
 
 @contextmanager
@@ -45,8 +46,9 @@ def lecture(page: str) -> Iterator[None]:
             st.html(framed(found, strong=True))
         yield
         with st.sidebar.container(horizontal=True, gap="small", key="lectures"):
-            _offer(of_page(page))
-            present.offer()
+            _offer([story for story in of_page(page) if story.name != _TOUR])
+            if OWN:
+                present.offer()
     else:
         story, number = found
         wanted = _enter(story, number)
@@ -86,6 +88,12 @@ def _offer(stories: list[Story]) -> None:
         with st.popover("Teach this page", key="teach", type="tertiary"):
             for story in stories:
                 st.button(story.title, on_click=_turn_to, args=(story, 1), key=f"teach_{story.name}", type="tertiary")
+
+
+def tour_button() -> None:
+    """The button that begins the tour; none within a lecture."""
+    if not st.session_state.get(LARGE):
+        st.button("5-minute tour", on_click=_turn_to, args=(STORIES[_TOUR], 1), key="tour", type="primary")
 
 
 def _turn_to(story: Story, number: int) -> None:

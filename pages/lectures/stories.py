@@ -10,6 +10,7 @@ _SHIPPED = [read(file) for file in sorted(Path(__file__).parent.glob("*.yaml"))]
 # In the order of the navigation, each page's own lecture first.
 _SHIPPED.sort(key=lambda story: (PAGES.index(story.page), story.name != story.page.lower()))
 STORIES = {story.name: story for story in _SHIPPED}
+OWN: list[Path] = []  # where a teacher of this server keeps lectures; none is written without
 # Where those controls of a page stand that a teacher's file does not name; Sources has no lecture that says it.
 _CONTROLS = {story.page: story.defaults for story in STORIES.values() if story.name == story.page.lower()} | {
     "Sources": {"n": 2_000, "about": "errata", "reproduced": "jain-thakurta-1b"}
@@ -27,7 +28,7 @@ def read_own(path: Path) -> list[tuple[Story, Path]]:
         raise FaultyLecture(f"{path}: There is no such file or folder.")
     files = [path]
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in _ENDINGS)
+        files = _yaml_files(path)
         if not files:
             raise FaultyLecture(f"{path}: There is no lecture in this folder: no name of a file ends with .yaml.")
     stories, faults = dict[str, tuple[Story, Path]](), list[str]()
@@ -49,8 +50,17 @@ def read_own(path: Path) -> list[tuple[Story, Path]]:
 
 
 def add(folder: Path) -> None:
-    """Offer the lectures in a teacher's folder, too. Raises FaultyLecture."""
-    STORIES.update({story.name: story for story, _ in read_own(folder)})
+    """Offer the lectures in a teacher's file or folder, too, and help to write more; a folder may be empty yet.
+
+    Raises FaultyLecture.
+    """
+    if not folder.is_dir() or _yaml_files(folder):
+        STORIES.update({story.name: story for story, _ in read_own(folder)})
+    OWN.append(folder)
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.iterdir()) if file.suffix in _ENDINGS]
 
 
 def of_page(page: str) -> list[Story]:

@@ -96,7 +96,7 @@ def verdict_of(found: Excesses, walked: Path | None, state: L1State) -> str:
     told = verdict(found.x, [("", mean, found.private.bound)], found.nothing, at, found.axis)
     k, private = nearest(found.x, at), found.private
     far = "" if (private.bound < found.nothing).any() or state.hardest else _from_n(state, float(found.nothing[k]))
-    proved = proved_words(-np.inf, private.proved[k], private.proved_se[k], mean[k]) if walked else ""
+    proved = proved_words(-np.inf, private.proved[k], private.proved_se[k]) if walked else ""
     return " ".join(filter(None, (told, far, proved, lower_verdict(found.x, mean, found.packing, at))))
 
 

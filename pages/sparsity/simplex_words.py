@@ -114,7 +114,7 @@ def verdict_of(made: Valley, on: On, m: int) -> str:
     curve, k = ("", made.measured(on).mean, made.bound(on)), nearest(made.m, m)
     training, proved = made.training, ""
     if on == "training" and np.isfinite(made.proved[k]):
-        proved = proved_words(training.noiseless[k], made.proved[k], 0.0, training.mean[k])
+        proved = proved_words(training.noiseless[k], made.proved[k], 0.0)
     return " ".join(filter(None, (verdict(made.m, [curve], made.nothing[on], m, "m"), proved, NO_LOWER)))
 
 

@@ -1,7 +1,7 @@
 // The numbers of a chart as tables, for those who cannot see it or want them: createNumbers and fillNumbers are called by
 // live_figure.js.
 
-const MOST_ROWS = 400;
+const MOST_VALUES = 400;
 
 // What opens below a chart: its numbers, for who cannot see it or wants them.
 function createNumbers(fill) {
@@ -70,7 +70,7 @@ function curvesOf(node) {
     if (!name || trace.z || !trace.x?.length || trace.x.length !== trace.y?.length) return [];
     const [x, y] = [trace.xaxis, trace.yaxis].map((id) => node._fullLayout[`${id[0]}axis${id.slice(1)}`]);
     const beside = labels.filter((it) => it.yref === trace.yaxis);
-    const rows = pointsOf(trace).map(([at, height]) => [written(at, x, []), written(height, y, beside)]);
+    const rows = pointsOf(trace).map(([at, height]) => [written(at, x, []), written(height, y, beside), at]);
     const across = plain(node.wide[`xaxis${trace.xaxis.slice(1)}`]?.title?.text) || trace.hovertemplate?.match(/^(.+?) = %\{(x|customdata)\}/)?.[1] || "across";
     return rows.length ? [{ name: plain(name), panel: trace.yaxis, across, rows }] : [];
   });
@@ -83,10 +83,31 @@ function titleOf(node, panel) {
   return plain(node.wide[`yaxis${place}`]?.title?.text ?? above[(Number(place) || 1) - 1]?.text) || "up";
 }
 
-// So many of the rows, evenly spread, the first and the last among them.
-function some(rows, most) {
-  if (rows.length <= most) return rows;
-  return Array.from({ length: most }, (_, i) => rows[Math.round((i * (rows.length - 1)) / (most - 1))]);
+// The x of the cursor in a panel's own words, if the chart has one.
+function cursorOf(node, curves) {
+  const flag = (node.wide.annotations ?? []).find((it) => it.name === "cursor");
+  const said = flag && plain(flag.text).split("= ").pop();
+  return curves.flatMap(({ rows }) => rows.map(([at]) => at)).find((at) => at === said);
+}
+
+// A row for each x and a column for each curve, the cursor's row first. Of many rows some are left out, evenly.
+function fillTable(node, pane, curves) {
+  const table = add(pane, "table");
+  add(table, "caption", titleOf(node, curves[0].panel));
+  const head = add(add(table, "thead"), "tr");
+  for (const text of [curves[0].across, ...curves.map(({ name }) => name)]) add(head, "th", text, { scope: "col" });
+  const columns = curves.map(({ rows }) => new Map(rows));
+  const order = new Map(curves.flatMap(({ rows }) => rows.map(([at, , x]) => [at, x])));
+  const places = [...order.keys()].sort((one, other) => (order.get(one) > order.get(other) ? 1 : -1));
+  const every = Math.ceil((places.length * curves.length) / MOST_VALUES);
+  const cursor = cursorOf(node, curves);
+  const shown = places.filter((at, k) => at !== cursor && k % every === 0);
+  const body = add(table, "tbody");
+  for (const at of cursor === undefined ? shown : [cursor, ...shown]) {
+    const line = add(body, "tr");
+    add(line, "th", at, { scope: "row" });
+    for (const column of columns) add(line, "td", column.get(at) ?? "");
+  }
 }
 
 // Called at each drawing, and when a reader opens it; a closed one is not filled.
@@ -94,23 +115,8 @@ function fillNumbers(node) {
   node.numbers.hidden = !node._fullData.some(({ x, z }, k) => node.data[k].name && x?.length && !z);
   if (!node.numbers.open) return;
   const curves = curvesOf(node);
-  const most = Math.max(2, Math.floor(MOST_ROWS / curves.length));
   const pane = node.numbers.lastChild;
   pane.replaceChildren();
-  if (curves.some(({ rows }) => rows.length > most)) add(pane, "p", `${most} points of each longer curve, evenly spread.`);
-  for (const panel of new Set(curves.map((curve) => curve.panel))) {
-    const shown = curves.filter((curve) => curve.panel === panel);
-    const table = add(pane, "table");
-    add(table, "caption", titleOf(node, panel));
-    const head = add(add(table, "thead"), "tr");
-    for (const text of ["curve", shown[0].across, "value"]) add(head, "th", text, { scope: "col" });
-    for (const { name, rows } of shown) {
-      const body = add(table, "tbody");
-      for (const row of some(rows, most)) {
-        const line = add(body, "tr");
-        add(line, "th", name, { scope: "row" });
-        for (const value of row) add(line, "td", value);
-      }
-    }
-  }
+  for (const panel of new Set(curves.map((curve) => curve.panel)))
+    fillTable(node, pane, curves.filter((curve) => curve.panel === panel));
 }

@@ -39,7 +39,7 @@ class Page:
 
     def __init__(self, question: str) -> None:
         st.title(question, anchor=False)
-        self._headline = st.container()
+        self._headline = st.container(key="headline")
         self.pickers = st.container(horizontal=True, vertical_alignment="center", key="pickers")
 
     def headline(self, *sentences: str, colour: str) -> None:
@@ -49,7 +49,7 @@ class Page:
     def halves(self, share: float = 1.5, key: str = "halves") -> None:
         """Two columns, the chart's so many times as wide as the other."""
         self.left, self.right = st.container(key=key).columns([share, 1], gap="medium")
-        self._chart = self.left.container()
+        self._chart = self.left.container(key="chart")
 
     def above_chart(self, remark: str) -> None:
         """HTML of one line between the pickers and the chart; before `chart`."""

@@ -35,8 +35,8 @@ SAMPLES: tuple[int | str, ...] = ("auto", *(m * 10**k for k in range(4) for m in
 LARGEST_SEED = 10**6
 KEYS = ("epsilon", "delta", "n", "p", "lam", "m", "seed")
 ALL_BUT_SEED = KEYS[:-1]
+_RESET_HELP = "Sets all controls to their defaults, on every page. An uploaded file stays."
 DEFAULTS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "p": 8, "lam": "auto", "m": "auto", "seed": 7}
-GOES_ALONG = "Your settings go with you to every page. Choosing another data set resets n."
 
 # At import, so once per process.
 _by_hand = st.components.v2.component(
@@ -73,13 +73,12 @@ class Controls:
 class Drawn:
     """A control as it was last drawn; asked differs from shown where the grid lacks what was asked for.
 
-    by_hand: whether the reader asked for it, or nobody did. text: what was asked for, as the sidebar repeats it.
+    by_hand: whether the reader asked for it, or nobody did.
     """
 
     asked: Any
     shown: Any
     by_hand: bool
-    text: str = ""
 
 
 def delta_text(delta: float) -> str:
@@ -142,29 +141,29 @@ def sidebar(
         lams = (*rules, *(lam for lam in LAMBDAS if not isinstance(lam, str)))
         lam = _slider("lam", "λ regularisation", lams, lam_text, own.get("lam"), unused)
         m = _slider("m", "m draws", SAMPLES, unused=unused)
-        seed = _seed(unused)
+        with st.container(horizontal=True, key="anew", gap="small"):
+            seed = _seed(unused)
+            st.button("Reset all", on_click=_reset, help=_RESET_HELP)
         places = ", ".join(f"[data-testid=stLayoutWrapper]:has(> .st-key-block_{key})" for key in unused)
         st.html(f"<style>{places or 'none'} {{ display: none }}</style>")
-        _reset_all()
     return Controls(epsilon, delta, n, p, lam, m, seed)
 
 
 def _seed(unused: Collection[str]) -> int:
-    """The seed and the button that draws another one."""
+    """The seed, which only the address and this button set: its own field is out of sight (theme.css)."""
     drawn, default = _drawn(), DEFAULTS["seed"]
     last = _last("seed")
     asked, by_hand = wanted(round(st.session_state.get("seed", default)), last, default)
     disabled = "seed" in unused
-    with url_controls.block("seed", horizontal=True, vertical_alignment="bottom"):
+    with url_controls.block("seed"):
         if _left_out("seed", default, by_hand, unused):
             return int(default)
         _settle("seed", asked, default, last)
         seed = url_controls.whole_number("seed", "seed", range(LARGEST_SEED + 1), default, disabled=disabled)
         if seed != asked:  # the address decided otherwise
             by_hand = seed != default
-        drawn["seed"] = Drawn(seed, seed, by_hand, f"seed {seed}")
-        tip = "Draws new data and new noise."
-        st.button("New seed", on_click=_new_seed, width="stretch", help=tip, disabled=disabled)
+        drawn["seed"] = Drawn(seed, seed, by_hand)
+        st.button("New seed", on_click=_new_seed, help="Draws new data and new noise.", disabled=disabled)
     return seed
 
 
@@ -206,7 +205,7 @@ def _slider(
             asked, by_hand = shown, shown != default
         if key == "epsilon" and key not in unused:
             _by_hand(key="play_epsilon")
-        drawn[key] = Drawn(asked, shown, by_hand, f"{label.split()[0]} = {text(asked)}")
+        drawn[key] = Drawn(asked, shown, by_hand)
         if asked != shown:
             replaced = "takes its place" if isinstance(asked, str) else "is the nearest"
             st.caption(f"{text(asked)} is not on this page's scale: {text(shown)} {replaced}.")
@@ -241,21 +240,6 @@ def release(key: str) -> None:
     """Forget that the reader set this control: it takes the page's default in the next run."""
     if key in _drawn():
         _drawn()[key] = dc.replace(_drawn()[key], shown=st.session_state.get(key), by_hand=False)
-
-
-def _reset_all() -> None:
-    """The button that sets all back, the rule of what goes along, and what the reader has set."""
-    drawn = _drawn()
-    in_order = [drawn[key] for key in KEYS if key in drawn]
-    kept = [control.text for control in in_order if control.by_hand]
-    with st.container(key="reset_all", gap="xsmall"):
-        st.button(
-            "Reset all",
-            on_click=_reset,
-            width="stretch",
-            help="Sets all controls to their defaults, on every page. An uploaded file stays.",
-        )
-        st.caption(f"{GOES_ALONG} Set by you: {', '.join(kept)}." if kept else GOES_ALONG)
 
 
 def _reset() -> None:

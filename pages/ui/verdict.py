@@ -11,7 +11,7 @@ from dpcore.studies.hardest.excess import Hardest
 from dpcore.studies.hardest.growth import first_below
 from pages.ui.numbers import nearest, rate, rounded
 
-NO_LOWER = "No lower bound is proved for this setting."
+NO_LOWER = "No lower bound is proved here."
 Curve = tuple[str, Any, Any]  # a name, the measured means and the upper bound along the axis
 
 
@@ -32,7 +32,7 @@ def verdict(
 
     >>> x, mean, bound = [0.1, 1.0, 10.0], [0.3, 0.1, 0.01], [3.0, 0.2, 0.02]
     >>> print(verdict(x, [("", mean, bound)], 0.25, 10.0, "ε"))
-    Upper bound, informative below “nothing learned”: from ε = 1 on. At ε = 10 it is 2 times the measurement.
+    At ε = 10 the upper bound is 2 times the measurement; it is below “nothing learned” from ε = 1 on.
     """
     x = np.asarray(x, float)
     k, places, factors = nearest(x, at), dict[str, str](), []
@@ -45,22 +45,23 @@ def verdict(
             factors.append(rounded(bound[k] / mean[k], 2) + (f" ({title})" if title else ""))
     if not places:
         return ""
-    kind, it = ("Upper bounds", "they are") if len(places) > 1 else ("Upper bound", "it is")
+    several = len(places) > 1
+    kind, they, be = ("upper bounds", "they", "are") if several else ("upper bound", "it", "is")
     alike = len({*places.values()}) == 1
     told = [*places.values()][:1] if alike else [f"{title} {place}" for title, place in places.items()]
-    said = f"{kind}, informative below “nothing learned”: {'; '.join(told)}."
+    informative = f"{be} below “nothing learned” {', '.join(told)}."
     if not factors:
-        return said
+        return f"The {kind} {informative}"
     *most, last = factors
     above = f"{', '.join(most)} and {last}" if most else last
-    return f"{said} At {name} = {text(x[k])} {it} {above} times the measurement."
+    return f"At {name} = {text(x[k])} the {kind} {be} {above} times the measurement; {they} {informative}"
 
 
 def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
     """The factor between a lower bound and the measurement at the cursor, or that none is proved there.
 
     >>> lower_verdict([1.0, 10.0], [0.3, 0.1], [0.2, float("nan")], 1.0)
-    'Lower bound (hardest data): the measurement is 1.5 times as large.'
+    'The measurement is 1.5 times the lower bound (hardest data).'
     >>> lower_verdict([1.0], [0.3], [0.0], 1.0) == NO_LOWER
     True
     """
@@ -68,11 +69,10 @@ def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
     mean, bound = float(np.asarray(means)[k]), float(np.asarray(least)[k])
     if not (np.isfinite(mean) and bound > 0.0):
         return NO_LOWER
-    told = f"the measurement is {rounded(mean / bound, 2)} times as large"
-    if mean < bound:
-        factor = f"{rounded(bound / mean, 2)} times" if mean > 0.0 else "above"
-        told = f"{factor} the measurement; easier data may fall below it"
-    return f"Lower bound (hardest data): {told}."
+    if mean >= bound:
+        return f"The measurement is {rounded(mean / bound, 2)} times the lower bound (hardest data)."
+    factor = f"{rounded(bound / mean, 2)} times" if mean > 0.0 else "above"
+    return f"The lower bound (hardest data) is {factor} the measurement: easier data may fall below it."
 
 
 def proved_line(rows: pd.DataFrame) -> str:
@@ -83,7 +83,7 @@ def proved_line(rows: pd.DataFrame) -> str:
     if rows.empty or pd.isna(rows.proved_high.iloc[0]):
         return ""
     row = rows.iloc[0]
-    return proved_words(row.proved_low, row.proved_high, row.proved_se, row["mean"])
+    return proved_words(row.proved_low, row.proved_high, row.proved_se)
 
 
 def informative_from(n: int, bound: Callable[[int], float], nothing: float) -> str:
@@ -97,19 +97,15 @@ def informative_from(n: int, bound: Callable[[int], float], nothing: float) -> s
     return f"It says something from about n = {enough:,} on." if enough else ""
 
 
-def proved_words(low: float, high: float, se: float, mean: float, whose: str = "these records") -> str:
-    """Between which numbers a mean is proved to lie on these records, in a sentence.
+def proved_words(low: float, high: float, se: float, whose: str = "these records") -> str:
+    """Between which numbers a mean is proved to lie on given records, in a sentence.
 
-    >>> proved_words(-float("inf"), 0.25, 0.01, 0.1).partition(".")[0]
-    'For these records the mean is proved to be at most 0'
+    >>> proved_words(-float("inf"), 0.25, 0.01)
+    'Proved for these records, not private: at most 0.25 (± 0.01).'
     """
-    ends = f"between {rounded(low)} and {rounded(high)}" if low > 0.0 else f"at most {rounded(high)}"
+    ends = f"{rounded(low)} to {rounded(high)}" if low > 0.0 else f"at most {rounded(high)}"
     error = f" (± {rounded(se, 1)})" if se > 0.0 else ""
-    below = ", and nothing is proved below" if low == -math.inf else ""
-    return (
-        f"For {whose} the mean is proved to be {ends}{error}{below}; it is {rounded(mean)}. These numbers are "
-        "computed from the records and are no private release."
-    )
+    return f"Proved for {whose}, not private: {ends}{error}."
 
 
 def hardest_line(found: Hardest | None, epsilon: float, n: int) -> str:
@@ -123,15 +119,12 @@ def hardest_line(found: Hardest | None, epsilon: float, n: int) -> str:
         return ""
     mean, bound, lower, enough = (float(each[k]) for each in (found.mean, found.bound, found.lower, found.enough))
     told = (
-        f"On the hardest records known at ε = {found.epsilon[k]:g} ({found.family[k]}) the mean is {rounded(mean)}; "
-        f"the upper bound is {rounded(bound / mean, 2)} times as large"
+        f"On the hardest records known at ε = {found.epsilon[k]:g} the mean is {rounded(mean)}: the upper bound is "
+        f"{rounded(bound / mean, 2)} times as large"
     )
     if lower > 0.0:
         up, down = (rate(-float(power)) for power in found.powers[:, k])
-        told += (
-            f", and the lower bound {rounded(mean / lower, 2)} times as small. From n to 4n the upper bound falls like "
-            f"{up}, the lower one like {down}"
-        )
+        told += f", the lower {rounded(mean / lower, 2)} times as small; they fall like {up} and {down}"
     if np.isnan(enough):
         told += ". At no n is the upper bound below the loss of θ = 0"
     elif enough > n:

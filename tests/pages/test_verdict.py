@@ -30,21 +30,21 @@ def test_it_says_where_the_bound_is_below_learning_nothing(bound, nothing, says)
 
 def test_it_says_how_far_the_bound_is_above_the_measurement_at_the_nearest_place():
     said = verdict(X, [("", [0.5, 0.1, 0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
-    assert said.endswith("At ε = 10 it is 5 times the measurement.")
+    assert said.startswith("At ε = 10 the upper bound is 5 times the measurement;")
     assert "times" not in verdict(X, [("", [0.5, 0.1, -0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
 
 
 def test_several_bounds_are_told_one_by_one_and_missing_ones_not_at_all():
     curves = [("one", [0.1] * 3, [0.2] * 3), ("two", [0.1] * 3, [math.nan] * 3), ("three", [0.1] * 3, [9.0] * 3)]
     said = verdict(X, curves, 1.0, 1.0, "ε")
-    assert ": one all along" in said and "; three nowhere" in said and "two" not in said
-    assert said.endswith("2 (one) and 90 (three) times the measurement.")
+    assert "“nothing learned” one all along this axis, three nowhere" in said and "two" not in said
+    assert "the upper bounds are 2 (one) and 90 (three) times the measurement; they are below" in said
     assert "one at 2 of 3" in verdict(X, curves, [[1.0, 0.1, 1.0]] + [[1.0] * 3] * 2, 1.0, "ε")
     assert verdict(X, [("", [0.1] * 3, [None] * 3)], 1.0, 1.0, "ε") == ""
 
 
 def test_a_lower_bound_above_the_measurement_says_that_easier_data_may_fall_below_it():
-    assert "1.5 times as large" in lower_verdict(X, [0.3] * 3, [0.2] * 3, 1.0)
+    assert "1.5 times the lower bound" in lower_verdict(X, [0.3] * 3, [0.2] * 3, 1.0)
     assert tells(lower_verdict(X, [0.1] * 3, [0.25] * 3, 1.0), "2.5 times the measurement", "easier data")
 
 
@@ -60,8 +60,8 @@ def test_the_hardest_records_are_told_with_both_bounds_and_their_powers_of_n():
         enough=np.array([math.nan, 5_000.0, math.nan]),
     )
     said = hardest_line(found, 1.4, 2_000)
-    assert tells(said, "ε = 1 (all records on one axis) the mean is 0.05", "4 times as large", "50 times as small")
-    assert tells(said, "falls like n⁻⁰·⁵⁰, the lower one like n⁻¹·⁰⁰", "θ = 0 from n = 5,000 on.")
+    assert tells(said, "ε = 1 the mean is 0.05", "4 times as large", "50 times as small")
+    assert tells(said, "fall like n⁻⁰·⁵⁰ and n⁻¹·⁰⁰", "θ = 0 from n = 5,000 on.")
     assert "from n =" not in hardest_line(found, 1.4, 5_000)
     assert tells(hardest_line(found, 10.0, 2_000), "1.5 times as large. At no n is the upper bound")
     assert "lower" not in hardest_line(found, 10.0, 2_000)
