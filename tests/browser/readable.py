@@ -11,7 +11,7 @@ from dpcore.figures.style import BACKGROUND, INKS, Theme
 
 from .looks import CUT, OVERLAPS, SETTLED, UNNAMED, UNTOLD, until
 
-PAGES = ("", "perturbation", "dimension", "sparsity", "geometry", "multiclass", "survey", "audit", "decide", "sources")
+PAGES = ("", "perturbation", "dimension", "selection", "geometry", "multiclass", "survey", "audit", "decide", "sources")
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 # In words: what is wrong, where, and on what colours.
