@@ -176,7 +176,7 @@ def test_a_faulty_folder_ends_the_start_with_all_its_sentences(folder: Path):
     assert "Übung.yaml: The file's name stands in the address and must be 1 to 40 of a-z, 0-9, _ and -, got " in told
     assert "decide.yaml: There is another lecture “decide”: rename the file." in told
     assert "clinic" not in stories.STORIES
-    with pytest.raises(SystemExit, match="There is no such file or folder."):
+    with pytest.raises(SystemExit, match="There is no such file or folder"):
         arguments.accept(["--lectures", str(folder / "none")])
 
 
