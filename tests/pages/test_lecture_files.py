@@ -130,7 +130,7 @@ def test_the_guides_lecture_has_nothing_wrong(folder: Path, capsys: pytest.Captu
             4,
             "Step 1: There is no chart “costs” in this state. Its charts are: cost, bells.",
         ),
-        ("place: objective", "place: outputs", 4, "Step 1: “place” must be one of output, objective, gradient"),
+        ("source: breast_cancer", "source: patients", 4, "Step 1: “source” must be one of "),
         ("n: 398", "n: 399", 4, "Step 1: “n” must be one of 200, 300, 398 in this state"),
         ("n: 398", "n: many", 4, "Step 1: “n” must be one of 200, 300, 398 in this state"),
         ("n: 398", "seed: -1", 4, "Step 1: “seed” must be one of 0 to 1000000 in this state, got -1."),
@@ -158,7 +158,7 @@ def test_all_lectures_of_a_page_are_offered_by_their_titles(folder: Path):
     page.button("next").click().run()
     page.button("option_1").click().run()
     page.button("next").click().run()
-    assert "You said “at least twice as large”, and the picture agrees." in texts(page)
+    assert "You said “at least twice as much”, and the picture agrees." in texts(page)
     loss = re.search(r"([\d.]+)% of what there is", said(page))
     page.select_slider("epsilon").set_value(5.0).run()
     less = re.search(r"([\d.]+)% of what there is", said(page))
