@@ -78,7 +78,7 @@ def test_the_code_draws_a_picture_that_is_shown_and_chips_set_values_that_there_
 
 def test_a_chip_sets_its_controls():
     page = finished(open_app("survey/page.py"))
-    assert finished(press_chip(page, "ε = 0.1")).session_state["epsilon"] == 0.1 and "ε = 0.1" in said(page)
+    assert finished(press_chip(page, "ten people at ε = 0.1")).session_state["epsilon"] == 0.1 and "ε = 0.1" in said(page)
 
 
 ENDLESS = ("runs",)  # a million runs of each version of a mechanism are played while one looks, for many minutes
