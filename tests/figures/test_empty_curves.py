@@ -37,7 +37,7 @@ VIEWS = [
     ("dimension/page.py", {}, {"dimension_figure", "orthant_figure"}),
     ("multiclass/page.py", {"price_against": "epsilon"}, {"accuracy_figure"}),
     ("multiclass/page.py", {"n": 300}, {"accuracy_figure"}),
-    ("geometry/page.py", {"beside_geometry": "Tracing"}, {"members_figure"}),
+    ("geometry/page.py", {"beside_geometry": "Membership attack"}, {"members_figure"}),
     ("sparsity/page.py", {}, {"excess_figure"}),
     ("overview/page.py", {}, {"cost_figure"}),
     ("decide/page.py", {"n": 500, "more": "equivalent"}, {"equivalent_figure"}),
