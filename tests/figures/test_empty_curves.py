@@ -33,7 +33,6 @@ VIEWS = [
     ("sparsity/page.py", {"against": "n"}, {"excess_figure"}),
     ("sparsity/page.py", {"tab": "simplex", "beside": "Dimension"}, {"draws_figure", "columns_figure"}),
     ("sparsity/page.py", {"tab": "streaming"}, {"regret_figure", "play_figure"}),
-    ("multiclass/page.py", {"price_against": "excess"}, {"classes_excess_figure"}),
     ("dimension/page.py", {}, {"dimension_figure", "orthant_figure"}),
     ("multiclass/page.py", {"price_against": "epsilon"}, {"accuracy_figure"}),
     ("multiclass/page.py", {"n": 300}, {"accuracy_figure"}),
