@@ -47,7 +47,6 @@ PAGES = {
 BOUNDS = {
     "l1 ball, n": ("sparsity/page.py", {"against": "n", "p": 64}),
     "l1 ball, p": ("sparsity/page.py", {"against": "p"}),
-    "classes, excess": ("multiclass/page.py", {"n": 300, "C": 2, "price_against": "excess"}),
 }
 
 

@@ -35,7 +35,6 @@ VIEWS: dict[str, dict[str, Any]] = {
     "geometry, box": {"view": "n", "p_norm": "∞", "p": 8},
     "multiclass": {"n": 500},
     "multiclass, epsilon": {"price_against": "epsilon", "class_records": "iris"},
-    "multiclass, excess": {"price_against": "excess"},
     "survey": {},
     "audit": {"check": "ledger", "batch": 100, "steps": 1_000, "epsilon": 0.5},
     "decide": {"n": 500},

@@ -202,14 +202,13 @@ def test_sparsity_columns_cost_little_and_steps_and_draws_have_a_valley():
 
 def test_geometry_the_round_ball_the_slope_and_traceable_answers():
     def excess(d: int) -> dict[float, float]:
-        found = excess_by_norm.against_order(d, 2_000, epsilon=1.0, delta=1e-6, seed=7, repetitions=10, records="each")
+        found = excess_by_norm.against_order(d, 10_000, epsilon=1.0, delta=1e-8, seed=7, repetitions=10, records="all")
         return dict(zip(found.p_norm.tolist(), (found.mean / found.mean[0]).tolist(), strict=True))
 
     d, fewer = state("geometry", 4)["p"], state("geometry", 6)["p"]
-    assert answer("geometry", 3) == "about 4 times as large" and 3.5 < excess(d)[2.0] < 4.5
-    assert 1.0 < excess(fewer)[2.0] < 1.3
-    near = 1 + 1 / np.log(d)
-    assert excess(d)[1.02] < 1.3 < 0.6 * excess(d)[2.0] < excess(d)[near] < 0.9 * excess(d)[2.0]
+    assert answer("geometry", 3) == "more than 50 times as large" and excess(d)[2.0] > 100.0
+    assert 1.0 < excess(fewer)[2.0] < 6.0
+    assert excess(d)[1 + 1 / np.log(d)] > excess(d)[2.0], "no vertex is near"
     traced = hardest_data.hardest_tracing(p_norm=1.5, d=1_000, delta=1e-6, seed=7)
     accurate = traced.excess < 0.2 * traced.signal
     assert answer("geometry", 7) == "no: accurate means traceable"
