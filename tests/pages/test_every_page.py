@@ -37,7 +37,7 @@ VIEWS: dict[str, dict[str, Any]] = {
     "multiclass, epsilon": {"price_against": "epsilon", "class_records": "iris"},
     "multiclass, excess": {"price_against": "excess"},
     "survey": {},
-    "audit": {"check": "ledger", "batch": 100, "steps": 1_000, "epsilon": 0.5},
+    "composition": {"repeated": "sgd", "batch": 100, "steps": 1_000, "epsilon": 0.5},
     "decide": {"n": 500},
 }
 
