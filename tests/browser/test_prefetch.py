@@ -48,7 +48,7 @@ def test_the_next_step_has_its_picture_before_the_server_answers(below: Server, 
     line.let_go(page)
     until(page, "!('ahead' in document.documentElement.dataset)")
     expect(headline).to_contain_text("ε = 1.5 ")
-    assert len(page.evaluate("seen")) == 2, "each of the two charts once: the server's is the same and is not drawn again"
+    assert len(page.evaluate("seen")) == 2, "each of two charts once: the server's is the same"
 
 
 def test_no_pictures_ahead_are_no_harm(page: Page, server: Server) -> None:

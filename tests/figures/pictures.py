@@ -15,6 +15,7 @@ from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.audit.function import audit_function
 from dpcore.experiments.proof_chain import ProofChain, ProofQuestion
 from dpcore.figures import (
+    composition,
     decide,
     dimension,
     geometry,
@@ -25,9 +26,9 @@ from dpcore.figures import (
     proof_chain,
     survey,
 )
-from dpcore.figures.audit import attack, function, ledger
+from dpcore.figures.audit import attack, function
 from dpcore.figures.figure import Figure
-from dpcore.figures.sources import reproductions
+from dpcore.figures.papers import reproductions
 from dpcore.figures.sparsity import l1, simplex, streaming
 from dpcore.mechanisms.simplex.sampling import SimplexSampling
 from dpcore.studies.decide import loss_curve
@@ -287,7 +288,11 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
         yield f"accuracy, {axis}", draws_of(multiclass.accuracy_figure, classified(axis)), {"cursor": places}
     for kind in ("drawn", "real"):
         yield f"regions, {kind}", draws_of(multiclass.regions_figure, classified(kind)), {}
-    yield "ledger", draws_of(ledger.ledger_figure, ledgers(), STEPS, target=1.0), {"at": (80_000, 10)}
+    yield (
+        "ledger",
+        draws_of(composition.ledger_figure, ledgers(), STEPS, span=(1, 10**8), target=1.0),
+        {"at": (80_000, 10)},
+    )
     yield "ruler", draws_of(attack.ruler_figure, ROWS, claim=1.0, picked=2), {}
     yield (
         "plane",

@@ -28,7 +28,7 @@ VIEWS = [
     ("geometry/page.py", {"beside_geometry": "Rates"}, {"order_figure", "rates_figure"}),
     ("geometry/page.py", {"view": "n"}, {"learners_figure"}),
     ("perturbation/page.py", {"side": "λ"}, {"excess_figure", "valley_figure"}),
-    ("audit/page.py", {"check": "ledger"}, {"ledger_figure"}),
+    ("composition/page.py", {"repeated": "sgd"}, {"ledger_figure"}),
     ("sparsity/page.py", {"against": "p"}, {"excess_figure"}),
     ("sparsity/page.py", {"against": "n"}, {"excess_figure"}),
     ("sparsity/page.py", {"tab": "simplex", "beside": "Dimension"}, {"draws_figure", "columns_figure"}),
@@ -40,7 +40,6 @@ VIEWS = [
     ("sparsity/page.py", {}, {"excess_figure"}),
     ("overview/page.py", {}, {"price_figure", "bells_figure"}),
     ("decide/page.py", {"n": 500, "more": "equivalent"}, {"equivalent_figure"}),
-    ("decide/page.py", {"n": 500, "more": "repeated"}, {"ledger_figure"}),
 ]
 
 

@@ -190,10 +190,10 @@ def test_an_empty_folder_is_one_to_begin_with(folder: Path):
 # Steps that are copied.
 
 
-@pytest.mark.parametrize("name", each(9, (*LIVE, "sources")))
+@pytest.mark.parametrize("name", each(9, (*LIVE, "papers")))
 def test_a_copied_step_is_the_pages_present_state(folder: Path, name: str):
     """Every page; read back, it sets what the page had."""
-    page = open_app(SCRIPTS[name], make_a_step=True, **({} if name == "sources" else {"epsilon": 0.5, "seed": 11}))
+    page = open_app(SCRIPTS[name], make_a_step=True, **({} if name == "papers" else {"epsilon": 0.5, "seed": 11}))
     page = finished(page)
     (code,) = [each.value for each in page.get("code") if present.WORDS in each.value]
     file = folder / "copied.yaml"
@@ -207,7 +207,7 @@ def test_a_copied_step_is_the_pages_present_state(folder: Path, name: str):
 
 
 def test_nothing_is_copied_where_there_is_no_chart_or_nobody_looks(folder: Path):
-    page = open_app("sources/page.py", about="glossary", make_a_step=True)
+    page = open_app("papers/page.py", about="algorithms", make_a_step=True)
     assert "A step shows a chart, and there is none here." in texts(page)
     page.session_state["make_a_step"] = False
     assert "A step shows a chart" not in texts(page.run())

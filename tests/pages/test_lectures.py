@@ -14,7 +14,7 @@ import dpcore
 from dpcore import Budget, Problem
 from dpcore.accounting.attack_limits import attack_cap
 from dpcore.accounting.kamath import kamath_multiplier
-from dpcore.accounting.ledger import Run, ledger_of
+from dpcore.accounting.ledger import Run, ledger_of, releases_of
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
 from dpcore.studies.dimension import orthant
@@ -248,15 +248,20 @@ def settled(page: AppTest) -> str:
     return said(finished(page))
 
 
-def test_audit_outputs_reveal_a_missing_factor_and_kamath_wastes_noise():
+def test_audit_outputs_reveal_a_missing_factor():
     assert settled(open_step("audit", "1")).startswith("No contradiction found")
     assert answer("audit", 2) == "yes: the error rates are forbidden"
     assert settled(open_step("audit", "3")).startswith("Contradicted")
     assert settled(open_step("audit", "6")).startswith("No contradiction found")
+
+
+def test_composition_ten_times_the_releases_cost_three_times_and_kamath_wastes_noise():
+    exact = releases_of("gaussian", Budget(0.1, 1e-6), (10, 100))[-1].epsilon
+    assert answer("composition", 2) == "3: the square root of 10" and 3.0 < exact[1] / exact[0] < 4.0
     n, budget = 2_000, Budget(1.0, 1e-6)
     curves = ledger_of(Run(n, 1, kamath_multiplier(n, budget), budget.delta), (1, n**2))
     spent = min(curve.epsilon[-1] for curve in curves)
-    assert answer("audit", 7) == "too much: noise is wasted" and spent < 0.5 * budget.epsilon
+    assert answer("composition", 5) == "too much: noise is wasted" and spent < 0.5 * budget.epsilon
 
 
 # How a step is entered and left.
@@ -264,7 +269,7 @@ def test_audit_outputs_reveal_a_missing_factor_and_kamath_wastes_noise():
 # Steps whose controls are all that their pages have; those that take seconds come by night.
 ALL_DRAWN = [
     *(("overview", "1"), ("perturbation", "1"), ("sparsity", "1"), ("sparsity", "8"), ("geometry", "1")),
-    *(("multiclass", "6"), ("survey", "3"), ("audit", "1"), ("audit", "8"), ("decide", "1"), ("decide", "7")),
+    *(("multiclass", "6"), ("survey", "3"), ("audit", "1"), ("composition", "6"), ("decide", "1"), ("decide", "7")),
     *(
         pytest.param(name, step, marks=pytest.mark.nightly)
         for name, step in (
