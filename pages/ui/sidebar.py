@@ -123,7 +123,7 @@ def sidebar(
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
-        epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, unused=unused)
+        epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, own.get("epsilon"), unused)
         below_delta = url_controls.block("delta", gap="xsmall")
         delta = _slider("delta", "δ failure probability", DELTAS, delta_text, own.get("delta"), unused, below_delta)
         n = _slider("n", "n records", sample_sizes, "{:,}".format, default_n, unused)
@@ -141,12 +141,18 @@ def sidebar(
         lams = (*rules, *(lam for lam in LAMBDAS if not isinstance(lam, str)))
         lam = _slider("lam", "λ regularisation", lams, lam_text, own.get("lam"), unused)
         m = _slider("m", "m draws", SAMPLES, unused=unused)
-        with st.container(horizontal=True, key="anew", gap="small"):
-            seed = _seed(unused)
-            st.button("Reset all", on_click=_reset, help=_RESET_HELP)
         places = ", ".join(f"[data-testid=stLayoutWrapper]:has(> .st-key-block_{key})" for key in unused)
         st.html(f"<style>{places or 'none'} {{ display: none }}</style>")
+        seed = _anew(unused)
     return Controls(epsilon, delta, n, p, lam, m, seed)
+
+
+def _anew(unused: Collection[str]) -> int:
+    """The buttons that draw another seed and set all back; returns the seed."""
+    with st.container(horizontal=True, key="anew", gap="small"):
+        seed = _seed(unused)
+        st.button("Reset all", on_click=_reset, help=_RESET_HELP)
+    return seed
 
 
 def _seed(unused: Collection[str]) -> int:
