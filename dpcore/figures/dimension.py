@@ -1,5 +1,6 @@
 """Idle columns: accuracy and excess risk by noise against p; and the orthant, where sqrt(p) comes back."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,12 +51,13 @@ def dimension_figure(
         colour, bound = chart.colours[mechanism_class(key).family], f"{name}: bound"
         proved = f"upper {key}:over" if mechanism_class(key).place == "output" else "upper"
         chart.curve(g.p, g.damage_bound, colour, bound, axis="y2", label=bound, dash="dash", layer=proved)
+    guess = level = math.nan  # where nothing is released
     if keys:
         guess, least = float(100 * right.nothing_learned.iloc[0]), excess.iloc[0]
-        name = "nothing learned"
-        chart.level(span, guess, chart.muted, LARGER, label=name, dash="dash")
         level = float(least.nothing_learned - least.noiseless)
-        chart.level(span, level, chart.muted, name, axis="y2", label=name, dash="dash")
+    name = "nothing learned"
+    chart.level(span, guess, chart.muted, LARGER, label=name, dash="dash")
+    chart.level(span, level, chart.muted, name, axis="y2", label=name, dash="dash")
     chart.heading(accuracy_title)
     chart.heading("excess risk caused by the noise", "y2")
     chart.cursor(p, f"p = {p:,}")
