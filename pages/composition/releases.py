@@ -66,7 +66,7 @@ def above_basic(curves: Sequence[EpsilonCurve]) -> bool:
     return bool(np.all(known["advanced"] >= known["basic"]))
 
 
-def takeaway(times: int, one: Budget, here: dict[str, float]) -> str:
+def takeaway(times: int, one: Budget, here: Mapping[str, float]) -> str:
     """The exact cost of all releases, and what basic composition says of it."""
     each = f"at ε = {one.epsilon:g}"
     if times == 1:
