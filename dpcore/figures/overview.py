@@ -8,6 +8,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from ..mechanisms import mechanism_class
+from ..mechanisms.base import Family
 from .chart import Chart
 from .figure import Figure
 from .style import PERTURBATIONS, Look, Theme, plain_number, with_opacity
@@ -38,6 +39,7 @@ def price_figure(
     top = _STEP * math.ceil(1.2 * nothing / _STEP) if nothing > 0.0 else 1.0
     proved = excess[excess.proved_high.notna()]
 
+    chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
     if nothing > 0.0:
         above: Look = {"type": "rect", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": nothing, "y1": top}
         look = {"layer": "below", "fillcolor": with_opacity(chart.muted, 0.12), "line": {"width": 0}}
@@ -53,21 +55,21 @@ def price_figure(
         chart.level(budgets, nothing, chart.muted, "learns nothing", label="learns nothing", dash="dash")
     for row in excess[excess.x == epsilon].itertuples():
         mean, floor = min(float(row.mean), top), min(float(row.noiseless), top)
-        chart.line([epsilon] * 2, [0.0, floor], chart.muted, "", 9, "solid", showlegend=False, hoverinfo="skip")
-        chart.line([epsilon] * 2, [floor, mean], main, "", 9, "solid", showlegend=False, hoverinfo="skip")
-        if row.mean <= top:
-            chart.dot([epsilon], [mean], main)
+        bar: Look = {"type": "line", "xref": "x", "yref": "y", "x0": epsilon, "x1": epsilon, "layer": "below"}
+        chart.shapes.append(bar | {"y0": 0.0, "y1": floor, "line": {"color": chart.muted, "width": 9}})
+        chart.shapes.append(bar | {"y0": floor, "y1": mean, "line": {"color": main, "width": 9}})
         left, shift = ("right", -14) if epsilon > 2.0 else ("left", 14)  # within a phone's chart
         words = f"<b>noise {_short(row.mean - row.noiseless)}</b><br>floor {_short(row.noiseless)}"
         place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "bottom", "yshift": 16}
         paper = with_opacity(chart.paper, 0.85)
         chart.write(words, math.log10(epsilon), min(mean, 0.8 * top), main, 13, align="left", bgcolor=paper, **place)
+    here = excess[(excess.x == epsilon) & (excess["mean"] <= top)]
+    chart.dot(here.x, here["mean"], main)
     diamond: Look = {"color": chart.paper, "symbol": "diamond", "size": 9, "line": {"color": main, "width": 2}}
     places, heights = np.array(released, float).reshape(-1, 2).T
     chart.marks(places, np.minimum(heights, top), diamond, name="single releases", showlegend=bool(len(places)))
 
     chart.heading("excess risk above the best model's")
-    chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
     across = chart.log_axis(-2, 1, title="privacy budget ε  (smaller = more private)")
     return chart.beside([across] * 2, chart.axis(range=[0, top]), phone=(48, 26))
 
@@ -76,13 +78,14 @@ def _short(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
-def bells_figure(limit: float, *, colour: str, theme: Theme, height: int) -> Figure:
+def bells_figure(limit: float, *, family: Family, theme: Theme, height: int) -> Figure:
     """Two normal laws of unit variance, so far apart that the best guess between them is right with this probability.
 
-    limit: of an attacker's success at 50:50 odds, from 0.5 to 1. colour: of the law that has the attacked record. The
-    axis is the same for every limit.
+    limit: of an attacker's success at 50:50 odds, from 0.5 to 1. family: whose colour the law with the attacked
+    record has. The axis is the same for every limit.
     """
     chart = Chart(theme, height, left=12, right=12, top=34, bottom=30)
+    colour = chart.colours[family]
     apart = min(2.0 * float(ndtri(limit)), 2.0 * _WIDEST - 6.0)
     x = np.linspace(-_WIDEST, _WIDEST, 281)
     for name, centre, ink, side, shift in (

@@ -99,7 +99,7 @@ if plan is not None:
     with page.right:
         st.markdown("**What an attacker sees: your record, or a substitute?**")
         limit = mechanism.attack_limit(plan)
-        bells = bells_figure(limit, colour=colour, theme=theme, height=BELLS_HEIGHT)
+        bells = bells_figure(limit, family=mechanism.family, theme=theme, height=BELLS_HEIGHT)
         captioned_figure(bells, words.attacker(limit), key="bells", height=BELLS_HEIGHT)
 
 

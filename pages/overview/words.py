@@ -51,28 +51,28 @@ def plan_at(experiment: Experiment, epsilon: float) -> Plan | None:
 
 def takeaway(table: pd.DataFrame, experiment: Experiment, epsilon: float, source: Source) -> str:
     """What privacy costs at the cursor and what it buys, in one sentence."""
-    row = table[(table.x == epsilon) & (table.metric == "excess_empirical_risk")].iloc[0]
+    row = table[(table.x == epsilon) & (table.metric != "accuracy")].iloc[0]
     plan = plan_at(experiment, epsilon)
     if row.status != "ok" or plan is None:
-        reason = readable(str(row.reason)).removeprefix(f"{readable(row.mechanism)} ")
+        reason = readable(str(row.reason))
         return f"At ε = {epsilon:g} there is **no guarantee** with {source.drawn(row.n)}: {reason}."
     times = of_100(_mechanism(experiment).attack_limit(plan))
     if row.nothing_learned < _NOTHING:
         return f"These {source.drawn(row.n)} teach a model **nothing**, with privacy or without."
     return (
-        f"At ε = {epsilon:g} privacy costs **{share(row['mean'] / row.nothing_learned)} of what there is to learn**; an "
-        f"attacker is right at most **{times} times in 100**."
+        f"At ε = {epsilon:g} privacy costs **{share(row['mean'] / row.nothing_learned)} of what there is to learn**; "
+        f"an attacker is right at most **{times} times in 100**."
     )
 
 
 def share(lost: float) -> str:
     """A share of what there is to learn, as people say it.
 
-    >>> share(0.0004), share(0.024), share(0.36), share(1.7)
-    ('0.04%', '2.4%', '36%', 'all')
+    >>> share(0.0004), share(0.024), share(0.36), share(0.999), share(1.7)
+    ('0.04%', '2.4%', '36%', 'nearly all', 'all')
     """
-    if lost >= 1.0:
-        return "all"
+    if lost >= 0.995:
+        return "all" if lost >= 1.0 else "nearly all"
     return f"{float(f'{100 * max(lost, 0.0):.2g}'):g}%"
 
 
@@ -122,7 +122,8 @@ def readouts(rows: pd.DataFrame, source: Source) -> list[tuple[str, str, str]]:
         (
             f"{source.things.capitalize()} {source.outcome}",
             f"{tenths(100 * row['mean'])}%",
-            f"without privacy {tenths(100 * row.reference)}%, always the larger class {tenths(100 * row.nothing_learned)}%",
+            f"without privacy {tenths(100 * row.reference)}%, always the larger class "
+            f"{tenths(100 * row.nothing_learned)}%",
         ),
         (
             "Privacy spent",
@@ -167,8 +168,8 @@ def lam_line(experiment: Experiment, epsilon: float) -> str:
     told = "**λ** is a public number."
     if experiment.problem.lam == "auto":
         told = (
-            "**λ = auto** gives the noise in a prediction one size for all ε and n. It is chosen without looking at the "
-            "data."
+            "**λ = auto** gives the noise in a prediction one size for all ε and n. It is chosen without looking at "
+            "the data."
         )
     try:
         lost = regret_at(experiment, epsilon)

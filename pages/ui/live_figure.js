@@ -267,6 +267,18 @@ function watchSliders() {
   window.sliderWatch.observe(document.body, { subtree: true, attributeFilter });
 }
 
+// Screen readers hear the first sentence once the page has answered a move.
+function announce() {
+  const said = document.querySelector(".takeaway")?.textContent ?? "";
+  if (!window.headlineSaid) {
+    window.headlineSaid = Object.assign(document.createElement("div"), { className: "announced", role: "status" });
+    document.body.append(window.headlineSaid);
+    window.headlineHeard = said; // it is read as a part of the page
+  }
+  if (said === window.headlineHeard) return;
+  window.headlineSaid.textContent = window.headlineHeard = said;
+}
+
 // The pictures are ahead of the page's sentences, which come from the server: the headline is pale from a slider's move
 // until the script that answers it has ended.
 function markHeadline() {
@@ -274,7 +286,10 @@ function markHeadline() {
   const running = document.querySelector("[data-test-script-state=running]");
   const page = document.documentElement;
   if ([...document.querySelectorAll(".live-figure")].some(moved)) page.dataset.ahead = "";
-  else if (!running) delete page.dataset.ahead;
+  else if (!running) {
+    delete page.dataset.ahead;
+    announce();
+  }
 }
 
 // Show what the server said, laid out for the window as it is.

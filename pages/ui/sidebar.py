@@ -141,12 +141,18 @@ def sidebar(
         lams = (*rules, *(lam for lam in LAMBDAS if not isinstance(lam, str)))
         lam = _slider("lam", "λ regularisation", lams, lam_text, own.get("lam"), unused)
         m = _slider("m", "m draws", SAMPLES, unused=unused)
-        with st.container(horizontal=True, key="anew", gap="small"):
-            seed = _seed(unused)
-            st.button("Reset all", on_click=_reset, help=_RESET_HELP)
         places = ", ".join(f"[data-testid=stLayoutWrapper]:has(> .st-key-block_{key})" for key in unused)
         st.html(f"<style>{places or 'none'} {{ display: none }}</style>")
+        seed = _anew(unused)
     return Controls(epsilon, delta, n, p, lam, m, seed)
+
+
+def _anew(unused: Collection[str]) -> int:
+    """The buttons that draw another seed and set all back; returns the seed."""
+    with st.container(horizontal=True, key="anew", gap="small"):
+        seed = _seed(unused)
+        st.button("Reset all", on_click=_reset, help=_RESET_HELP)
+    return seed
 
 
 def _seed(unused: Collection[str]) -> int:

@@ -247,10 +247,11 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
         return functools.partial(function, *values, **(look | named))
 
     yield (
-        "cost",
-        draws_of(overview.cost_figure, table(), mechanism=KEYS[0], accuracy_title=ACCURACY, height=500, hardest=hard()),
+        "price",
+        draws_of(overview.price_figure, table(KEYS[0]), height=500, released=[(1.0, 0.1), (1.0, 9.0)]),
         {"epsilon": (1.0, 0.1)},
     )
+    yield "bells", functools.partial(overview.bells_figure, 0.57, family="output", **look), {}
     excess = draws_of(perturbation.excess_figure, table(), mechanism=KEYS[0], hardest=hard())
     yield "excess", excess, {"epsilon": (1.0, 0.1)}
     swept = table(along="lam", values=(1e-4, 1e-3, 1e-2, 0.1, 1.0), epsilon=0.5)

@@ -21,9 +21,9 @@ from . import pictures
 from .pictures import KEYS, all_figures, classified, orders, padded, plane, setting, table, valley
 
 # Figures that are cut where their axis ends, on purpose, and say so or go on beyond it.
-CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret")
+CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret", "price")
 # Figures whose words stand beside their marks.
-WITHOUT_LEGEND = ("leak", "ruler", "uses", "proof")
+WITHOUT_LEGEND = ("leak", "ruler", "uses", "proof", "bells")
 # The palette of one theme alone.
 PALETTES = {
     theme: {*style.FAMILIES[theme].values(), style.BACKGROUND[theme], style.TEXT[theme], style.MUTED[theme]}
@@ -122,7 +122,7 @@ def test_labels_keep_apart_and_a_phone_has_a_legend_in_their_place():
         assert len(entries) == len(set(entries)), f"{name}: an entry comes twice"
         assert layout.showlegend or narrow.get("showlegend") or name in WITHOUT_LEGEND, name
         if narrow.get("showlegend"):
-            assert narrow["height"] > layout.height and narrow["margin"]["r"] <= layout.margin.r, name
+            assert narrow["margin"]["b"] > layout.margin.b and narrow["margin"]["r"] <= layout.margin.r, name
             figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
 
 
@@ -149,7 +149,7 @@ def shape(values, through):
 def numbers() -> dict[str, dict[str, object]]:
     """Of each figure what some of its traces hold, by their names; behind "@" the panel."""
     made = table()
-    excess, right = rows_of(made, KEYS[0]), rows_of(made, KEYS[0], "accuracy")
+    excess = rows_of(made, KEYS[0])
     answer, grown = padded(KEYS[0], KEYS[2])
     steps, people, columns = map(setting, ("steps", "people", "columns"))
     free, fixed, by_p = valley("auto"), valley(0.1), pictures.columns()
@@ -159,16 +159,7 @@ def numbers() -> dict[str, dict[str, object]]:
     damage = rows_of(answer, KEYS[0])
     ledger = {curve.kind: curve.epsilon for curve in pictures.ledgers()}
     return {
-        "cost": {
-            "output perturbation@y": 100 * right["mean"],
-            "output perturbation@y2": excess["mean"],
-            "upper bound": excess.bound,
-            "hardest records known@y2": pictures.hard().mean,
-            "lower bound, hardest data": excess.lower_bound.dropna(),
-            "without privacy": 100 * right.reference.iloc[0],
-            "always the larger class": 100 * right.nothing_learned.iloc[0],
-            "nothing learned": excess.nothing_learned.iloc[0],
-        },
+        "price": {"measured": excess["mean"], "upper bound": excess.bound, "single releases": [0.1, 0.4]},
         "excess": {
             "output perturbation": excess["mean"],
             "output: upper bound": excess.bound,

@@ -39,7 +39,7 @@ VIEWS = [
     ("multiclass/page.py", {"n": 300}, {"accuracy_figure"}),
     ("geometry/page.py", {"beside_geometry": "Tracing"}, {"members_figure"}),
     ("sparsity/page.py", {}, {"excess_figure"}),
-    ("overview/page.py", {}, {"cost_figure"}),
+    ("overview/page.py", {}, {"price_figure", "bells_figure"}),
     ("decide/page.py", {"n": 500, "more": "equivalent"}, {"equivalent_figure"}),
     ("decide/page.py", {"n": 500, "more": "repeated"}, {"ledger_figure"}),
 ]

@@ -10,7 +10,7 @@ import dpcore
 from dpcore import Experiment, Problem
 from dpcore.figures.chart import Chart
 from dpcore.figures.labels import LABEL_HEIGHT, end_labels, spread
-from dpcore.figures.overview import cost_figure
+from dpcore.figures.overview import bells_figure, price_figure
 from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED, TEXT
 
 from ..flat_fields import experiment_of
@@ -87,59 +87,60 @@ def test_the_palette_is_readable_and_distinct(theme):
         assert contrast(text[theme], BACKGROUND[theme]) >= 4.5
 
 
-def draw(epsilon=1.0, theme="light", released=None, **changes):
+def draw(epsilon=1.0, theme="light", released=(), **changes):
     table = dpcore.run(experiment_of(**({"source": "synthetic", "n": 400, "repetitions": 10} | changes)))
-    title = "people classified correctly, %"
-    look = {"accuracy_title": title, "theme": theme, "height": 500, "released": released}
-    figure = cost_figure(table, mechanism=table.mechanism.iloc[0], epsilon=epsilon, **look)
-    return table, figure
-
-
-@pytest.mark.parametrize("repetitions, banded", [(9, False), (10, True)])
-def test_a_band_is_drawn_and_named_from_ten_releases_on(repetitions, banded):
-    _, figure = draw(repetitions=repetitions)
-    bands = [trace for trace in figure.data if trace.name == "8 of 10 runs"]
-    assert [len(band.x) > 0 for band in bands] == [banded] and any(band.showlegend for band in bands) is banded
-    assert any("8 of 10" in (a.text or "") for a in figure.layout.annotations) is banded
+    return table, price_figure(table, epsilon=epsilon, theme=theme, height=500, released=released)
 
 
 @pytest.mark.parametrize("key, open_below", [("objective_gaussian", False), ("noisy_sgd", True)])
 def test_what_is_proved_for_the_records_lies_around_the_mean(key, open_below):
-    """Where nothing is proved below, down to the lower edge of the axis."""
+    """Where nothing is proved below, down to 0."""
     table, figure = draw(mechanisms=(key,), proved=key)
-    rows = table[table.metric == "excess_empirical_risk"]
-    low, high = ([t for t in figure.data if t.yaxis == "y2" and t.line.width == 0][k] for k in (1, 0))
+    rows = table[(table.metric == "excess_empirical_risk") & (table.status == "ok")]
+    low, high = ([t for t in figure.data if t.line.width == 0][k] for k in (1, 0))
     assert low.name == "proved for these records" and len(high.y) == len(rows)
     assert any("proved" in (a.text or "") for a in figure.layout.annotations)
     slack = 4.0 * (rows.se + rows.proved_se).to_numpy(float)
     assert (np.array(high.y) >= rows["mean"] - slack).all() and (np.array(low.y) <= rows["mean"] + slack).all()
-    at_the_edge = np.log10(low.y) == pytest.approx(figure.layout.yaxis2.range[0])
-    assert at_the_edge is open_below and np.isneginf(rows.proved_low).all() == open_below
+    assert bool(max(low.y) == 0.0) is open_below and np.isneginf(rows.proved_low).all() == open_below
 
 
 def test_of_a_method_that_proves_nothing_for_the_records_no_band_is_drawn():
     table, _ = draw()
     table["proved_high"] = None
-    figure = cost_figure(table, mechanism="output_gaussian", epsilon=5.0, accuracy_title="", theme="light", height=500)
+    figure = price_figure(table, epsilon=5.0, theme="light", height=500)
     assert not any("proved" in (a.text or "") for a in figure.layout.annotations)
 
 
-def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_value():
-    table, _ = draw()
-    rows = table.metric == "excess_empirical_risk"
-    for column in ("mean", "q10", "q90", "noiseless"):
-        table.loc[rows & (table.x > 2.0), column] = -0.00123
-    figure = cost_figure(table, mechanism="output_gaussian", epsilon=5.0, accuracy_title="", theme="light", height=500)
-    floor = figure.layout.yaxis2.range[0]
-    (below,) = [t for t in figure.data if t.name == "output perturbation: 0 or below"]
-    assert set(below.x) == set(table.x[table.x > 2.0]) and set(below.customdata) == {-0.00123}
-    assert np.log10(below.y) == pytest.approx(floor) and below.showlegend
-    labels = {a.text: a for a in figure.layout.annotations}
-    for text in ("output perturbation", "regularisation alone"):
-        label = labels[f"↓ {text}<br>(−0.0012)"]
-        assert label.yref == "y2" and label.y == pytest.approx(floor)
-    band = [t for t in figure.data if t.yaxis == "y2" and t.line.width == 0]
-    assert len(band) == 2 and all((np.log10(t.y) >= floor - 1e-9).all() for t in band), "no edge is left out"
+def test_the_axis_is_one_for_every_epsilon_and_ends_above_learning_nothing():
+    table, figure = draw()
+    nothing = table.nothing_learned[table.metric == "excess_empirical_risk"].iloc[0]
+    ranges = {price_figure(table, epsilon=e, theme="light", height=500).layout.yaxis.range for e in table.x.unique()}
+    ((low, top),) = ranges
+    assert low == 0.0 and nothing < top < 2.0 * nothing
+    (above,) = (shape for shape in figure.layout.shapes if shape.type == "rect")
+    assert (above.y0, above.y1) == (nothing, top), "where nothing is learned"
+
+
+def test_a_bar_at_the_cursor_parts_what_remains_without_noise_from_the_noise():
+    table, figure = draw(epsilon=5.0)
+    row = table[(table.metric == "excess_empirical_risk") & (table.x == 5.0)].iloc[0]
+    parts = [(s.x0, s.y0, s.y1) for s in figure.layout.shapes if s.type == "line" and s.name != "cursor"]
+    assert parts == [(5.0, 0.0, row.noiseless), (5.0, row.noiseless, row["mean"])]
+    (words,) = (a.text for a in figure.layout.annotations if "floor" in a.text)
+    assert f"noise {row['mean'] - row.noiseless:.3f}" in words and f"floor {row.noiseless:.3f}" in words
+
+
+@pytest.mark.parametrize("limit", [0.5, 0.57, 0.8, 0.95])
+def test_bells_are_as_far_apart_as_their_limit_says_on_one_axis(limit):
+    figure = bells_figure(limit, family="objective", theme="light", height=250)
+    substitute, record = figure.data
+    peaks = [float(np.asarray(t.x)[np.argmax(t.y)]) for t in (substitute, record)]
+    apart = peaks[1] - peaks[0]
+    assert 0.5 * (1.0 + math.erf(0.5 * apart / math.sqrt(2.0))) == pytest.approx(limit, abs=0.02)
+    assert (
+        figure.layout.xaxis.range == bells_figure(0.6, family="objective", theme="dark", height=250).layout.xaxis.range
+    )
 
 
 def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
@@ -158,9 +159,9 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
 
 def test_labels_that_do_not_fit_beside_a_lower_panel_reach_into_the_gap_above_it():
     ends, axes = [("y2", 0.0, f"{k}<br>of five", "#000000", "") for k in range(5)], {"y2": {"range": [0.0, 1.0]}}
-    heights = [sorted(each["yshift"] for each in end_labels(ends, axes, {"y2": 130.0}, gap)[0]) for gap in (17, 62)]
-    assert heights[0][0] < LABEL_HEIGHT == heights[1][0], "the lowest is below the axis, unless there is a gap"
-    assert heights[1][-1] == 9 * LABEL_HEIGHT < 130 + 62 - LABEL_HEIGHT
+    heights = sorted(each["yshift"] for each in end_labels(ends, axes, {"y2": 130.0}, 62)[0])
+    assert heights[0] == LABEL_HEIGHT, "none is below the axis"
+    assert heights[-1] == 9 * LABEL_HEIGHT < 130 + 62 - LABEL_HEIGHT
 
 
 def test_a_legend_is_preceded_by_what_ends_outside_its_axis():
@@ -175,7 +176,7 @@ def test_a_legend_is_preceded_by_what_ends_outside_its_axis():
         *zip(said, places, strict=True)
     ]
     drawing = narrow["height"] - narrow["margin"]["t"] - narrow["margin"]["b"]
-    assert drawing == 400 - chart.top - chart.bottom, "no room is taken from the drawing"
+    assert drawing == 400 - chart.top - chart.bottom, "no room is taken from a drawing of two panels"
     assert narrow["legend"]["y"] * drawing == pytest.approx(-50 - 3 * LABEL_HEIGHT)
     small = chart.below(across, upright, drop=50).layout
     assert [a.text for a in small.annotations] == said[:1]
@@ -183,22 +184,14 @@ def test_a_legend_is_preceded_by_what_ends_outside_its_axis():
     assert small.legend.y * (400 - small.margin.t - small.margin.b) == pytest.approx(-50 - LABEL_HEIGHT)
 
 
-def test_a_mechanism_that_stops_applying_leaves_a_gap():
+def test_a_mechanism_that_stops_applying_leaves_a_gap_and_says_so():
     classical = dpcore.make_mechanism("output_gaussian", accounting="classical")
     _, figure = draw(mechanisms=(classical,))
-    private = next(t for t in figure.data if t.name == "output perturbation")
-    assert max(private.x) < 1.0
+    private = next(t for t in figure.data if t.name == "measured")
+    assert max(private.x) < 1.0 and any("no guarantee" in a.text for a in figure.layout.annotations)
     assert all(len(t.x) == 0 for t in figure.data if t.mode == "markers"), "no dot where nothing is released"
     nothing = dpcore.run(Experiment(Problem("synthetic", n=400, delta=0.0)))
-    cost_figure(nothing, mechanism="output_gaussian", epsilon=1.0, accuracy_title="", theme="light", height=500)
-
-
-def test_what_others_learn_is_drawn_where_the_chosen_mechanism_releases_nothing():
-    table = dpcore.run(Experiment(Problem("synthetic", n=400, delta=0.0), ("output_gaussian", "output_gamma")))
-    look = {"accuracy_title": "", "theme": "light", "height": 500}
-    figure = cost_figure(table, mechanism="output_gaussian", epsilon=1.0, **look)
-    (level,) = [t for t in figure.data if t.name == "nothing learned"]
-    assert set(level.x) == {table.x.min(), table.x.max()} and np.isfinite(level.y).all()
+    price_figure(nothing, epsilon=1.0, theme="light", height=500)
 
 
 @pytest.mark.parametrize(
@@ -224,19 +217,17 @@ def test_the_cursor_s_flag_stands_at_its_line(logarithmic, place):
     assert line["x0"] == line["x1"] == 100.0 and flag["x"] == place and flag["text"] == "here"
 
 
-@pytest.mark.parametrize("released", [None, 0.5, 0.87])
-def test_one_release_is_marked_at_the_cursor(released):
-    _, figure = draw(epsilon=0.5, released=released)
-    diamonds = [trace for trace in figure.data if trace.marker.symbol == "diamond"]
-    places = [(*trace.x, *trace.y) for trace in diamonds]
-    assert places == ([] if released is None else [(0.5, 100 * released)])
-    assert [a.text for a in figure.layout.annotations].count("one release") == len(diamonds)
+def test_releases_stay_as_dots_and_those_beyond_the_axis_lie_on_its_edge():
+    _, figure = draw(epsilon=0.5, released=[(0.5, 0.02), (0.1, 77.0)])
+    (dots,) = [trace for trace in figure.data if trace.marker.symbol == "diamond"]
+    assert [*zip(dots.x, dots.y, strict=True)] == [(0.5, 0.02), (0.1, figure.layout.yaxis.range[1])]
 
 
 @pytest.mark.parametrize("centres", [[0.0], [10.0, 11.0, 12.0], [95.0, 96.0, 97.0], [0.0, 50.0, 99.0], []])
-def test_labels_never_overlap_and_stay_below_the_top(centres):
+def test_labels_never_overlap_and_stay_inside(centres):
     heights = [16, 32, 16][: len(centres)]
     moved = spread(centres, heights, 100.0)
-    assert moved == sorted(moved) and all(m <= 100.0 for m in moved)
+    assert moved == sorted(moved)
+    assert all(h / 2 <= m <= 100.0 - h / 2 for m, h in zip(moved, heights, strict=True))
     for (a, ha), (b, hb) in itertools.pairwise(zip(moved, heights, strict=True)):
         assert b - a >= (ha + hb) / 2 - 1e-9

@@ -77,7 +77,7 @@ def test_the_code_draws_a_picture_that_is_shown_and_chips_set_values_that_there_
 
 
 def test_a_chip_sets_its_controls():
-    page = finished(open_app("overview/page.py"))
+    page = finished(open_app("survey/page.py"))
     assert finished(press_chip(page, "ε = 0.1")).session_state["epsilon"] == 0.1 and "ε = 0.1" in said(page)
 
 

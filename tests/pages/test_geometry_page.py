@@ -30,7 +30,7 @@ def test_the_default_state_shows_each_ball_on_records_that_are_hard_for_it():
     assert "Exponential mechanism" in texts(page)
     assert "More records do not change that" in texts(page) and "n = 20,000" in texts(page)
     high = found.proved[1][0]
-    assert f"For these records the mean is proved to be at most {rounded(high)}" in texts(page)
+    assert f"Proved for these records, not private: at most {rounded(high)}" in texts(page)
     assert found.mean[0] < high < 1.5 * found.mean[0] and found.proved[0][l2] > 0.9 * found.mean[l2]
     both = f"it would be {rounded(found.gaussian.mean[0])} and {rounded(found.gaussian.mean[l2])}: "
     steps = np.diff(found.gaussian.mean[[0, l2]])[0], np.diff(found.mean[[0, l2]])[0]
@@ -55,7 +55,7 @@ def test_against_n_one_pass_beside_its_bound(name):
     assert f"leaves an excess risk of {rounded(found.private.mean[k])}" in said(page)
     assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
     assert found.private.mean[k] < found.bound[k]
-    shown_band = f"For such records the mean is proved to be at most {rounded(found.proved[k])}"
+    shown_band = f"Proved for such records, not private: at most {rounded(found.proved[k])}"
     assert (shown_band in texts(page)) == (name == "1.5") == ("For such records" in texts(page))
     measured, _, work = found.exponents
     falls = "It follows no single power of n here" if measured is None else f"It falls like {rate(measured)}"

@@ -55,7 +55,7 @@ def test_both_bounds_say_something_where_the_page_opens():
     k = list(found.x).index(T)
     private = found.private
     assert private.measured.mean[k] < private.proved[k] < 0.3 * private.bound[k] < 0.3 * found.nothing[k]
-    assert f"the mean is proved to be at most {rounded(private.proved[k])}" in texts(page)
+    assert f"not private: at most {rounded(private.proved[k])}" in texts(page)
     assert "It says something from" not in texts(page)
 
 
@@ -88,7 +88,7 @@ def test_on_the_hardest_data_the_measurement_meets_the_lower_bound_and_nothing_i
     signal = packing_signal(setting.instance(10_000, 128).spec, setting.budget)
     assert tells(said(page), rounded(mean[k]), "no private algorithm", rounded(least[k]), rounded(nothing[k]))
     assert f"{signal} of 10,000 records" in captions(page)
-    assert f"the measurement is {rounded(mean[k] / least[k], 2)} times" in texts(page) and NO_LOWER not in texts(page)
+    assert f"The measurement is {rounded(mean[k] / least[k], 2)} times" in texts(page) and NO_LOWER not in texts(page)
     assert NO_LOWER in texts(open_page(lasso_data="hardest", against=against, epsilon=10.0))
 
 

@@ -71,7 +71,7 @@ def test_the_first_view_shows_an_excess_below_its_bound_and_where_the_bound_lose
     found = curves.accuracy_against("classes", values, FIRST, learners=words.LEARNERS, excess=True, **BUDGET).excess
     assert (found.mean < found.bound).all() and (found.bound < found.nothing).all()
     factor = rounded(found.bound[3] / found.mean[3], 2)
-    assert "Upper bound, informative below “nothing learned”: all along this axis." in texts(page)
+    assert "it is below “nothing learned” all along this axis." in texts(page)
     assert f"At C = 5 it is {factor} times the measurement. {NO_LOWER}" in texts(page)
     assert f"The bound is {factor} times the measurement." in captions(page) and len(charts(page)) == 2
     assert "One release" not in captions(page)

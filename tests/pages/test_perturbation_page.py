@@ -183,7 +183,7 @@ def test_the_bounds_are_those_of_the_chosen_mechanism():
     for place, key in (("output", "output_gaussian"), ("gradient", "noisy_gd")):
         rows = table_of(lam=0.01, delta=1e-7, proved=key).query(kept).set_index("mechanism")
         assert spaced(proved_line(rows.loc[[key]])) in said[place]
-    assert "nothing is proved below" in said["gradient"] and "nothing is proved below" not in said["output"]
+    assert "not private: at most" in said["gradient"] and "not private: at most" not in said["output"]
 
 
 def assert_between_bounds(table):

@@ -217,7 +217,7 @@ def heroes(app) -> dict[str, dict[str, object]]:
 
 
 def test_another_view_begins_with_the_pictures_beside_its_epsilon():
-    app = finished(open_app("overview/page.py", n=300, place="output", delta=1e-5))
+    app = finished(open_app("perturbation/page.py", n=300, place="output", delta=1e-5))
 
     def offered() -> str:
         _, slider, _ = app.session_state[prefetch._MOVED]

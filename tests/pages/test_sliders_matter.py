@@ -17,7 +17,7 @@ from .test_prefetch import everything, heroes
 
 # What each view opens with: few people and columns; numbers where a rule would choose, so that they have neighbours.
 VIEWS: dict[str, dict[str, Any]] = {
-    "overview": {"place": "output", "lam": 0.02},
+    "overview": {"n": 300},
     "perturbation": {"n": 300, "lam": 0.02},
     "dimension": {"n": 300, "p": 512, "lam": 0.02},
     "dimension, question": {"n": 300, "p": 512, "noise_in": "objective"},
@@ -68,7 +68,7 @@ def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, few_runs, monkey
     """From its new place a slider has the picture at the old one ahead: the same as the page drew there."""
     app = finished(open_app(SCRIPTS[view.split(",")[0]], **VIEWS[view]))
     keys, before, drawn = movable(app), figures(app), heroes(app)
-    assert {"n", "p"} if view == "decide" else {"epsilon", "delta"} <= set(keys) and before
+    assert {"decide": {"n", "p"}, "overview": {"epsilon", "n"}}.get(view, {"epsilon", "delta"}) <= set(keys) and before
     texts, beside = app.session_state.to_dict().get(prefetch._MOVED, ({},))[0], prefetch.beside
     monkeypatch.setattr(prefetch, "beside", lambda *at: [place for place in beside(*at) if place.state == texts])
     for key in keys:
