@@ -62,7 +62,7 @@ def price_figure(
         words = f"<b>noise {_short(row.mean - row.noiseless)}</b><br>floor {_short(row.noiseless)}"
         place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "bottom", "yshift": 16}
         paper = with_opacity(chart.paper, 0.85)
-        chart.write(words, math.log10(epsilon), min(mean, 0.8 * top), main, 13, align="left", bgcolor=paper, **place)
+        chart.write(words, math.log10(epsilon), min(mean, 0.7 * top), main, 13, align="left", bgcolor=paper, **place)
     here = excess[(excess.x == epsilon) & (excess["mean"] <= top)]
     chart.dot(here.x, here["mean"], main)
     diamond: Look = {"color": chart.paper, "symbol": "diamond", "size": 9, "line": {"color": main, "width": 2}}

@@ -92,8 +92,8 @@ def attacker(limit: float) -> str:
 def caption(experiment: Experiment) -> str:
     """What the curves are."""
     return (
-        f"Thick: mean of {experiment.repetitions} releases. Pale: proved for these records, not private. Dashed: proved "
-        "for all records. Floor: the cost of regularisation alone."
+        f"Thick: mean of {experiment.repetitions} releases. Pale: proved for these records, not private. Dashed: "
+        "proved for all records. Floor: the cost of regularisation alone."
     )
 
 

@@ -29,5 +29,6 @@ export default function ({ data, parentElement, setStateValue }) {
     row.pressed = [...(row.pressed ?? []), pressed].slice(-SAID);
     setStateValue("pressed", row.pressed);
   };
-  row.replaceChildren("Try:", ...Object.entries(data).map(([label, keys]) => chip(label, keys, press)));
+  const chips = Object.entries(data).map(([label, keys]) => chip(label, keys, press));
+  row.replaceChildren(...(chips.length ? ["Try:", ...chips] : []));
 }

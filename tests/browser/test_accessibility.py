@@ -97,16 +97,18 @@ def check_arrows(page: Page) -> None:
     page.keyboard.press("Tab")
     assert "budget" in (stop(page).get_attribute("aria-label") or "")
     page.keyboard.press("ArrowRight")
-    headline = page.get_by_text("ε = 1.5,")
+    headline = page.locator(".takeaway", has_text="ε = 1.5 ")
     expect(headline).to_be_visible()
     expect(page.locator(".live-figure")).to_have_attribute("aria-label", headline.inner_text())
 
     page.locator("summary", has_text="Numbers of this chart").press("Enter")
-    row = page.locator("tr", has_text="objective perturbation").filter(has=page.locator("td:text-is('1')")).first
-    value = float(row.locator("td").nth(1).inner_text())
-    curve = "(t => t.y[[...t.x].indexOf(1)])(it._fullData.find(t => t.name === 'objective perturbation'))"
+    row = page.locator(".live-figure-numbers tbody tr").first
+    expect(row.locator("th")).to_have_text("1.5")  # the cursor's
+    column = page.locator(".live-figure-numbers thead th").all_inner_texts().index("measured")
+    value = float(row.locator("td").nth(column - 1).inner_text())
+    curve = "(t => t.y[[...t.x].indexOf(1.5)])(it._fullData.find(t => t.name === 'measured'))"
     assert value == pytest.approx(page.evaluate(f"(it => {curve})(document.querySelector('.live-figure'))"), rel=1e-3)
-    assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("people classified")
+    assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("excess risk")
     pane = page.locator(".live-figure-numbers [role=region]")
     assert pane.evaluate("it => it.clientHeight < it.scrollHeight"), "it stays small"
     pane.press("End")

@@ -50,7 +50,7 @@ def test_the_library_is_there_before_the_first_figure_and_loaded_once(page: Page
         node = page.locator(".live-figure").first.element_handle()
         assert node
         page.locator(".st-key-epsilon input[type=range]").press("ArrowRight")
-        expect(page.get_by_text("ε = 1.5,")).to_be_visible()  # the server's answer
+        expect(page.locator(".takeaway", has_text="ε = 1.5 ")).to_be_visible()  # the server's answer
         expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
         assert node.evaluate("it => it.isConnected"), "a second run has its elements in the same places"
         page.goto("about:blank")  # or the page would ask a server that is no more

@@ -288,15 +288,13 @@ def test_numbers_open_by_keyboard_follow_and_are_plain_text_no_tool_sends_the_ch
     height = look(page, "it.clientHeight")
     numbers.locator("summary").press("Enter")
     rows = numbers.locator("tbody tr")
-    expect(rows.first).to_have_text("line00")
-    names = set(numbers.locator("tbody th").all_inner_texts())
-    assert names == {"line", "other", "long & bold"}, "a mark without a name repeats what a curve shows"
+    expect(rows.first).to_have_text("0012")
+    names = numbers.locator("thead th").all_inner_texts()[1:]
+    assert names == ["line", "other", "long & bold"], "a mark without a name repeats what a curve shows"
     assert numbers.locator("img, b").count() == 0
-    assert rows.count() == 3 + 2 + 400 // 3
-    expect(rows.last).to_have_text("long & bold22")
-    expect(numbers).to_contain_text("133 points")
+    assert 60 < rows.count() <= 400 // 3, "a row an x, of many every so many"
     move_slider(page)
-    expect(rows.nth(2)).to_have_text("line26")
+    expect(rows.locator("td").first).to_have_text("0")
     assert look(page, "it.clientHeight") == height
 
     # Texts of a file that look like addresses are no links.
