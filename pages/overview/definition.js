@@ -103,6 +103,7 @@ function create(parent) {
   node.said = element(node, "p", { class: "definition-said", role: "status" });
   node.drawn = element(node.svg, "g", { "aria-hidden": "true" });
   node.handle = element(node.svg, "g", { role: "slider", tabindex: 0, "aria-label": "mark of one person", "aria-valuemin": 0 });
+  for (const name of ["circle", "circle", "text"]) element(node.handle, name, { "text-anchor": "middle", "font-weight": 600 });
   hold(node);
   new ResizeObserver(() => draw(node)).observe(node);
   return node;
@@ -202,10 +203,12 @@ function draw(node) {
   element(node.drawn, "circle", { cx: x(0), cy: lane, r: 0.5 * rem, fill: colours.paper, stroke: colours.was, "stroke-width": 2, "stroke-dasharray": "3 2" });
   line(x(0) + 0.6 * rem, lane, x(at), lane, colours.now, { "stroke-dasharray": "2 3" });
 
-  const handle = [["circle", { r: 1.4 * rem, fill: "transparent" }], ["circle", { r: 0.6 * rem, fill: colours.now, stroke: colours.paper, "stroke-width": 2 }]];
-  node.handle.replaceChildren();
-  for (const [name, more] of handle) element(node.handle, name, { cx: x(at), cy: lane, ...more });
-  if (!node.moved) element(node.handle, "text", { x: x(at), y: lane - 0.9 * rem, fill: colours.ink, stroke: colours.paper, "text-anchor": "middle", "font-size": size, "font-weight": 600 }, "◂ drag ▸");
+  // The same elements as before: a finger that holds one that goes would hold nothing.
+  const [reach, grip, hint] = node.handle.children;
+  set(reach, { cx: x(at), cy: lane, r: 1.4 * rem, fill: "transparent" });
+  set(grip, { cx: x(at), cy: lane, r: 0.6 * rem, fill: colours.now, stroke: colours.paper, "stroke-width": 2 });
+  set(hint, { x: x(at), y: lane - 0.9 * rem, fill: colours.ink, stroke: colours.paper, "font-size": size });
+  hint.textContent = node.moved ? "" : "◂ drag ▸";
   set(node.handle, { "aria-valuemax": range, "aria-valuenow": at, "aria-valuetext": `${at} of ${range} points` });
   set(node.svg, { height, viewBox: `0 0 ${width} ${height}` });
   raised(node.read, unbroken(read.read));

@@ -36,7 +36,14 @@ def definition(epsilon: float, delta: float, *, height: int) -> None:
     theme = current_theme()
     was, now = FAMILIES[theme]["reference"], FAMILIES[theme]["output"]
     ink = INKS.get(now, now)
-    colours = {"was": was, "now": now, "ink": ink, "text": TEXT[theme], "muted": MUTED[theme], "paper": BACKGROUND[theme]}
+    colours = {
+        "was": was,
+        "now": now,
+        "ink": ink,
+        "text": TEXT[theme],
+        "muted": MUTED[theme],
+        "paper": BACKGROUND[theme],
+    }
     _component(
         key=KEY,
         data={
