@@ -127,6 +127,7 @@ function hold({ handle }) {
     handle.setPointerCapture(event.pointerId);
     handle.focus({ preventScroll: true });
   });
+  handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // no scrolling from here
   handle.addEventListener("pointermove", (event) => {
     if (!handle.hasPointerCapture(event.pointerId)) return;
     const { left, width } = node.svg.getBoundingClientRect();
