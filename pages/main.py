@@ -39,8 +39,9 @@ run_pages(
         "Multiclass": "multiclass/page.py",
         "Survey": "survey/page.py",
         "Audit": "audit/page.py",
+        "Composition": "composition/page.py",
         "Decide": "decide/page.py",
-        "Sources": "sources/page.py",
+        "Papers": "papers/page.py",
     },
     around=lecture,
 )

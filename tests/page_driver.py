@@ -52,7 +52,7 @@ SCRIPTS = {
     for title, script in re.findall(r'"(\w+)": "(\w+/page\.py)"', _MAIN.read_text(encoding="utf-8"))
 }
 
-LIVE = tuple(page for page in SCRIPTS if page != "sources")  # those on which sliders move something
+LIVE = tuple(page for page in SCRIPTS if page != "papers")  # those on which sliders move something
 
 
 # As pages/ui/navigation.py runs a page's script.

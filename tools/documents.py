@@ -1,4 +1,4 @@
-"""Write docs/errata.md, and docs/reproductions.md from a folder with what the reproductions gave.
+"""Write docs/errata.md and docs/glossary.md, and docs/reproductions.md from a folder with what the reproductions gave.
 
 python -m tools.documents
 for name in jain-thakurta-1b ...; do python -m dpcore reproduce $name -o FOLDER/$name; done
@@ -17,6 +17,7 @@ from dpcore.core.facts import facts_beside
 from dpcore.studies.papers import errata
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.studies.papers.reproductions.jain_thakurta import PUBLISHED
+from pages.ui.terms import GLOSSARY
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FURTHER = facts_beside(errata.__file__, "further_errata.csv")
@@ -35,18 +36,32 @@ _ERRATA = """# Errata
 Written by `python -m tools.documents` from `dpcore/studies/papers/errata.csv` and `further_errata.csv`.
 
 Statements of the papers that are wrong or loose, the correct ones, and how to check them. `python -m dpcore errata`
-computes those that have a number, and the page *Sources* draws them; `dpcore.run_exhibit` certifies by runs what five
+computes those that have a number, and the page *Papers* draws them; `dpcore.run_exhibit` certifies by runs what five
 of the mechanisms spend as published. Letters are those of [formulas.md](formulas.md): $\\lambda$ belongs to the
 average loss, and $\\lambda'=n\\lambda$ to the sum.
+"""
+_GLOSSARY = """# Glossary
+
+Written by `python -m tools.documents` from `pages/ui/glossary.csv`. The dashboard shows a term's meaning where the term
+stands.
+
+| term | meaning | pages |
+|---|---|---|
 """
 _REPRODUCTIONS = """# Figures and claims of the papers, reproduced
 
 Written by `python -m tools.documents` from the words of `dpcore/studies/papers/reproductions/` and one run of each with
 seed 0. `python -m dpcore reproduce NAME -o DIR` does one again and writes its table, claims and figure; the page
-*Sources* does it with few repetitions. Published values were read off curves, to two digits at best. **Agrees**: the
+*Papers* does it with few repetitions. Published values were read off curves, to two digits at best. **Agrees**: the
 claim holds in the numbers computed here. **Differs**: it does not, and the difference is named. **Unexplained**: it
 does not, and no cause was found.
 """
+
+
+def glossary_page() -> str:
+    """The terms of the dashboard."""
+    lines = [f"| {entry['word']} | {entry['meaning']} | {entry['pages']} |\n" for entry in GLOSSARY]
+    return _GLOSSARY + "".join(lines)
 
 
 def errata_page() -> str:
@@ -106,5 +121,6 @@ def _panel(table: pd.DataFrame, published: dict[str, list[tuple[float, float]]])
 
 if __name__ == "__main__":
     (DOCS / "errata.md").write_text(errata_page(), encoding="utf-8")
+    (DOCS / "glossary.md").write_text(glossary_page(), encoding="utf-8")
     for given in sys.argv[1:]:
         (DOCS / "reproductions.md").write_text(reproductions_page(Path(given)), encoding="utf-8")

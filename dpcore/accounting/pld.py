@@ -109,6 +109,26 @@ def pure_losses(epsilon: float, records: int, times: int) -> Losses:
     return _sum_of(masses, epsilon, size, times, charge=0.0)
 
 
+@functools.lru_cache(maxsize=64)
+def laplace_losses(epsilon: float, times: int) -> Losses:
+    """Loss of `times` adaptive releases of a number with Laplace noise of scale sensitivity / epsilon.
+
+    Its profile is H(e) = 1 - exp((e - epsilon) / 2) to e = epsilon, where the grid of the chords ends; no sum of losses
+    leaves its grid.
+
+    Source: derived in docs/formulas.md, "Trade-off curves" (constants explicit).
+
+    >>> laplace_losses(1.0, times=1).delta(np.array([0.0])).round(6), round(-math.expm1(-0.5), 6)
+    (array([0.393469]), 0.393469)
+    """
+    points = max(4_096 // times, 64)
+    width = epsilon / points
+    grid = np.asarray(width * np.arange(points + 1), float)
+    masses, _ = _masses(np.maximum(-np.expm1(0.5 * (grid - epsilon)), 0.0), grid)
+    size = 1 << math.ceil(math.log2(2 * points * times + 2))
+    return _sum_of(masses, width, size, times, charge=times * _ROUNDING)
+
+
 def _sum_of(masses: Array, width: float, size: int, times: int, charge: float) -> Losses:
     """Sum of `times` losses with these masses at 0, width, 2 width ... and, by symmetry, below 0."""
     law = np.zeros(size)

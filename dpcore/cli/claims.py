@@ -101,7 +101,7 @@ def reproduce(
 ) -> None:
     """Reproduce a figure of a paper and compare its claims; without NAME, list all figures."""
     from ..core.validation import integer
-    from ..figures.sources.reproductions import reproduction_figure
+    from ..figures.papers.reproductions import reproduction_figure
     from ..studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 
     if name is None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
 from ..studies.geometry.excess_by_n import ExcessByN
-from ..studies.geometry.excess_by_norm import VERTICES, AgainstOrder, order_text
+from ..studies.geometry.excess_by_norm import AgainstOrder, order_text
 from ..studies.geometry.hardest_data import Tracing
 from ..studies.geometry.noise import BallPicture
 from ..studies.geometry.table_1 import Row
@@ -20,6 +20,10 @@ from .style import SYMBOLS, Look, Theme, plain_number, with_opacity
 
 # Norm orders whose tick labels have room; the places are 1/q* = 1 - 1/p.
 _TICKS = {1.0: "1<br>L1 ball", 1.25: "1.25", 1.5: "1.5", 2.0: "2<br>L2 ball", 4.0: "4", math.inf: "∞<br>box"}
+
+
+REACH = 1.7  # of the ball's drawing, whatever the noise
+_EXCESS = (-4.3, 0.35)  # powers of ten of excess risk, whatever ε, n and d
 
 
 def place(p_norm: float) -> float:
@@ -39,13 +43,6 @@ def order_figure(
     others: the same at other d, the smallest first, of which the mechanism with the smaller bound is drawn thin.
     """
     chart = _order_chart(theme, height)
-    powers = powers_of(
-        [found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal, found.least]
-    )
-    at = int(np.argmin(np.abs(1.0 / found.p_norm - 1.0 / p_norm)))
-    family = "frank_wolfe" if found.chosen[at] == VERTICES else "gradient"
-    places = [place(p) for p in found.p_norm]
-    chart.proved(places, *found.proved, chart.colours[family], floor=10.0 ** powers[0])
     for k, other in enumerate(reversed(others)):  # the most columns first, as the curves lie
         dash = ("solid", "dashdot", "longdashdot", "longdash")[k % 4]  # all that tells them apart on a phone
         name = f"smaller bound, d = {other.d:,}"
@@ -62,9 +59,10 @@ def order_figure(
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
     nothing, least = "nothing learned", "lower bound in the ball, hardest data"
     _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dash")
-    look = {"label": "lower bound<br>in the ball", "dash": "dot", "layer": "lower linear_packing"}
+    look = {"label": "lower bound,<br>hardest data", "dash": "dot", "layer": "lower linear_packing"}
     _curve(chart, found.p_norm, found.least, chart.muted, least, **look)
-    return _over_orders(chart, "excess risk on the records, linear losses", powers, p_norm)
+    last = float(found.p_norm[-1])
+    return _over_orders(chart, "excess risk on the records, linear losses", _EXCESS, p_norm, last)
 
 
 def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: int) -> Figure:
@@ -80,7 +78,7 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
         plain = name.replace("<br>", " ")
         _curve(chart, orders, np.minimum(values, 1.0), ink, plain, label=name, width=width, dash=dash)
     powers = powers_of([trace["y"] for trace in chart.traces], [np.ones(1)])
-    return _over_orders(chart, "reconstructed rates / (L₀D), shape only", powers, p_norm)
+    return _over_orders(chart, "reconstructed rates / (L₀D), shape only", powers, p_norm, math.inf)
 
 
 def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
@@ -111,43 +109,26 @@ def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
     ink, model = chart.colours["gradient"], chart.colours["frank_wolfe"]
     spots, times = np.unique(found.models.round(9), axis=0, return_counts=True)
     sizes = 6.0 + 26.0 * np.sqrt(times / times.sum())
-    ball = f"the ball ‖x‖ ≤ 1, p = {order_text(found.p_norm)}"
-    for points, colour, name, width, dash in (
-        (found.ball, chart.text, ball, 2.0, "solid"),
-        (found.level, ink, "level set of the noise", 1.5, "dash"),
-    ):
-        chart.line(points[:, 0], points[:, 1], colour, name, width, dash, showlegend=True, hoverinfo="skip")
+    look: Look = {"showlegend": False, "hoverinfo": "skip", "fill": "toself"}
+    look |= {"fillcolor": with_opacity(chart.muted, 0.08)}
+    chart.line(found.ball[:, 0], found.ball[:, 1], chart.text, "the ball", 3.0, "solid", **look)
     cross = {"symbol": "x-thin", "size": 13, "line": {"width": 3, "color": chart.text}}
     for points, name, marker, clipped in (
-        (found.noisy, "noisy means", _spots(ink, 4.0, 0.45, "circle"), True),
-        (spots, "their models (larger: more often)", _spots(model, sizes, 0.6, "diamond"), False),
+        (found.noisy, "noisy means", _spots(ink, 5.0, 0.45, "circle"), True),
+        (spots, "their models", _spots(model, sizes, 0.6, "diamond"), False),
         (found.best[None], "the best model", cross, False),
     ):
         told: Look = {"showlegend": True, "hoverinfo": "skip", "cliponaxis": clipped}
         chart.marks(points[:, 0], points[:, 1], marker, name=name, **told)
     hover = "model (%{x:.2f}, %{y:.2f})<br>%{customdata} times<extra></extra>"
     chart.traces[-2] |= {"customdata": times, "hovertemplate": hover}
-    reach = 1.15 * max(1.0, float(np.quantile(np.abs(found.noisy), 0.97)))
-    both = chart.axis(range=[-reach, reach], tickvals=_ticks(reach), constrain="domain")
-    chart.heading("in two dimensions")
-    return chart.below(both, both | {"scaleanchor": "x"}, drop=28, stacked=True)
+    both = chart.axis(range=[-REACH, REACH], tickvals=[-1.0, 0.0, 1.0], constrain="domain")
+    chart.heading(f"the ball ‖x‖ ≤ 1 in two dimensions, p = {order_text(found.p_norm)}")
+    return chart.below(both, both | {"scaleanchor": "x"}, drop=28, rows=1)
 
 
 def _spots(ink: str, size: Any, opacity: float, symbol: str) -> Look:
     return {"color": with_opacity(ink, opacity), "size": size, "symbol": symbol, "line": {"width": 0}, "opacity": 1}
-
-
-def _ticks(reach: float) -> list[float]:
-    """3 or 5 ticks of an axis from -reach to reach, round and a little inside its ends.
-
-    >>> _ticks(1.15), _ticks(5.0), _ticks(52.0)
-    ([-1.0, 0.0, 1.0], [-4.0, -2.0, 0.0, 2.0, 4.0], [-40.0, -20.0, 0.0, 20.0, 40.0])
-    """
-    inside = reach / 1.149
-    power = 10.0 ** math.floor(math.log10(inside))
-    step = max(step * power for step in (1.0, 2.0, 5.0) if step * power <= inside)
-    most = int(inside / step)
-    return [k * step for k in range(-most, most + 1)]
 
 
 def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> Figure:
@@ -159,7 +140,6 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
     lines = [
         ("upper bound", "upper bound", found.n, found.bound, ink, 2.0, "dash", upper),
         ("upper bound, 95% of runs", "upper, 95% of runs", found.n, found.tail, ink, 1.2, "dash", f"{upper}:runs"),
-        ("private, 95% of runs", "95% of runs", found.n, found.most, ink, 1.2, "solid", ""),
         ("reconstructed rate, shape only", "rate, shape only", found.n, shape, muted, 1.5, "longdashdot", ""),
         ("non-private, the same without noise", "non-private", found.n, found.plain, plain, 1.5, "solid", ""),
         ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", ""),
@@ -173,8 +153,8 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
         lines,
         cursor=n,
         title="records n",
-        must=[np.array([found.nothing])],
-        may=[found.bound, found.tail, found.proved],
+        may=(),
+        window=_EXCESS,
         heading="excess risk on fresh records",
         proved=(np.full(len(found.n), -np.inf), found.proved, ink, "such records"),
     )
@@ -191,15 +171,15 @@ def _curve(chart: Chart, orders: Array, y: Any, ink: str, name: str, **look: Any
     chart.curve([place(p) for p in orders], y, ink, name, **told, **look)
 
 
-def _over_orders(chart: Chart, heading: str, powers: tuple[float, float], p_norm: float) -> Figure:
+def _over_orders(chart: Chart, heading: str, powers: tuple[float, float], p_norm: float, last: float) -> Figure:
     """The figure, with the cursor at a norm order, and tick labels that leave room for its flag."""
-    at = place(p_norm)
+    at, end = place(p_norm), place(last)
     chart.heading(heading)
     chart.cursor(at, _TICKS.get(p_norm, "").partition("<br>")[2] or f"p = {order_text(p_norm)}", logarithmic=False)
     axes = []
     for width in (560.0, 280.0):  # of the drawing, px
-        ticks = {place(p): text for p, text in _TICKS.items() if abs(place(p) - at) > 62.0 / width}
+        ticks = {place(p): text for p, text in _TICKS.items() if p <= last and abs(place(p) - at) > 62.0 * end / width}
         ticks = {x: text for x, text in ticks.items() if width > 400 or "<br>" in text}
-        across = {"range": [-0.04, 1.04], "tickvals": list(ticks), "ticktext": list(ticks.values())}
+        across = {"range": [-0.04 * end, 1.04 * end], "tickvals": list(ticks), "ticktext": list(ticks.values())}
         axes.append(chart.axis("norm order p", 6, **across))
     return chart.beside(axes, chart.log_axis(*powers), taken=6, drop=78)

@@ -99,14 +99,15 @@ def curves_chart(
     heading: str,
     proved: tuple[Array, Array, str, str] | None = None,
     depth: float = _DEPTH,
+    window: tuple[float, float] | None = None,
 ) -> Figure:
     """Measured curves (name, label, MetricCurve or Summary, ink, symbol, dash) over lines (name, label, x, y, ink,
     width, dash, layer or ""), on log axes with labels behind their ends; a line's y may be one number. short: the title
     on a phone. must, may: what the vertical axis holds beside the
     means in any case, and where there is room; proved: ends of the band for given records, its ink, and whose they
-    are; depth: see `powers_of`."""
+    are; depth: see `powers_of`; window: powers of ten in its place, which stay whatever the curves are."""
     measured = [(name, label, getattr(curve, "measured", curve), *look) for name, label, curve, *look in curves]
-    powers = powers_of([*(values.mean for _, _, values, *_ in measured), *must], may, depth)
+    powers = window or powers_of([*(values.mean for _, _, values, *_ in measured), *must], may, depth)
     floor = 10.0 ** powers[0]
     if proved is not None:
         chart.proved(x, *proved, floor=floor)

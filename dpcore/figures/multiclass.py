@@ -1,16 +1,14 @@
 """Many classes: accuracy and excess risk of the Gaussian classifier, and one release of it."""
 
-import math
-
 import numpy as np
 
 from ..core.facts import facts_beside
-from ..studies.multiclass.curves import Accuracies, Excesses
+from ..studies.multiclass.curves import Accuracies
 from ..studies.multiclass.decision_regions import Picture
 from ..studies.multiclass.one_vs_rest import LearnerKey
 from .chart import Chart, axis_title
 from .figure import Figure
-from .log_chart import curves_chart, decades, markers
+from .log_chart import markers
 from .style import Look, Theme, plain_number, with_opacity
 
 # Learner -> name, label behind the curve, family, symbol, dash.
@@ -22,6 +20,7 @@ _TITLES = {
     "classes": ("classes C", "classes C"),
     "d": ("dimension d", "dimension d"),
 }
+_EXCESS = (-2.2, 1.3)  # powers of ten of excess risk, whatever ε and n
 _LETTERS = {"epsilon": "ε", "classes": "C", "d": "d"}
 
 
@@ -36,7 +35,6 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         named = any(trace["showlegend"] for trace in chart.traces)
         chart.band(found.x, measured.q10, measured.q90, inks[key], legend=not named, opacity=0.15)
     for name, label, heights, ink, dash in (
-        ("Bayes classifier, true distribution", "Bayes classifier", found.bayes, chart.muted, "dash"),
         ("non-private Gaussian classifier", "non-private", found.plain, chart.colours["reference"], "solid"),
         ("the largest class", "the largest class", found.chance, chart.muted, "dot"),
     ):
@@ -68,49 +66,13 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         wide = narrow = chart.axis(range=[start - 0.3, end + 0.3], tickvals=found.x, ticktext=text)
     return chart.beside(
         [wide | {"title": axis_title(title, 10)}, narrow | {"title": axis_title(short, 10)}],
-        chart.axis(range=[_lowest(found), 1.01], tickformat=".0%", dtick=0.1 if excess is None else 0.2),
-        None if excess is None else chart.log_axis(*decades([excess.mean, excess.bound, excess.nothing])),
+        chart.axis(range=[0.0, 1.01], tickformat=".0%", dtick=0.1 if excess is None else 0.2),
+        None if excess is None else chart.log_axis(*_EXCESS),
     )
 
 
 def _share(letter: str, name: str) -> str:
     return f"{letter} = %{{x}}<br>{name}: %{{y:.1%}}<extra></extra>"
-
-
-def _lowest(found: Accuracies) -> float:
-    """Lower end of the vertical axis, in steps of 5%."""
-    lines = [found.chance, found.plain, found.bayes]
-    every = np.concatenate([*lines, *(curve for m in found.learners.values() for curve in (m.mean, m.q10))])
-    return math.floor(20.0 * float(np.min(every, where=np.isfinite(every), initial=0.95))) / 20.0
-
-
-def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Excess loss against epsilon, over the least loss of all models and over the regularised optimum, with bounds."""
-    _, _, family, symbol, dash = LOOKS["ellipsoids"]
-    chart = Chart(theme, height)
-    ink, muted = chart.colours[family], chart.muted
-    proved, over = "upper gaussian_classifier", "upper gaussian_classifier:over"
-    best, regularised = "upper bound, best", "upper bound, regularised"
-    lines = [
-        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", proved),
-        (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash", over),
-        ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot", ""),
-    ]
-    curves = [
-        ("over the regularised optimum, mean", "over the regularised", found.over, muted, "diamond", "solid"),
-        ("over the best model, mean", "over the best", found.excess, ink, symbol, dash),
-    ]
-    return curves_chart(
-        chart,
-        found.epsilon,
-        curves,
-        lines,
-        cursor=epsilon,
-        title="privacy budget ε  (smaller = more private)",
-        short="budget ε",
-        may=[found.bound, found.over_bound],
-        heading="excess risk on the training records",
-    )
 
 
 def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:

@@ -102,6 +102,6 @@ def bells_figure(limit: float, *, family: Family, theme: Theme, height: int) -> 
         {"type": "line", "xref": "x", "yref": "paper", "x0": 0, "x1": 0, "y0": 0, "y1": 0.9}
         | {"line": {"color": chart.muted, "width": 1.5, "dash": "dot"}}
     )
-    hidden: Look = {"showticklabels": False, "showgrid": False, "fixedrange": True}
+    hidden: Look = {"showticklabels": False, "showgrid": False}
     across = chart.axis(range=[-_WIDEST, _WIDEST], **hidden)
     return chart.figure(across, chart.axis(range=[0, 1.25], **hidden))

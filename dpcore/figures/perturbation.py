@@ -15,7 +15,6 @@ from ..studies.perturbation.exact_answers_leak import Fit, Leak
 from ..studies.perturbation.release_scatter import ReleaseScatter
 from .chart import Chart
 from .figure import Figure
-from .log_chart import decades
 from .style import (
     NOISES,
     PERTURBATIONS,
@@ -29,8 +28,7 @@ from .style import (
 )
 from .theorems import constants
 
-_DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse than elsewhere
-_NEAR = 1_000.0  # a lower bound this close to a measurement has its place on the axis
+_AROUND = -2.5, 1.25  # powers of ten of the axis around the loss of learning nothing, whatever ε, n and the mechanism
 _HEADING = "excess risk: training loss above F*"
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
 _CLEAR = "rgba(0,0,0,0)"
@@ -47,13 +45,12 @@ def excess_figure(
     chart = Chart(theme, height)
     excess = _excess(table)
     chosen = excess[excess.mechanism == mechanism]
-    near = excess["lower_bound"].where(excess["lower_bound"] > excess["mean"] / _NEAR)
-    powers = decades([excess["mean"], chosen["bound"], excess["nothing_learned"], near], _DEPTH)
+    powers = _window(excess)
     colour, place = chart.colours[mechanism_class(mechanism).family], mechanism_class(mechanism).place
     proved = chosen[chosen.proved_high.notna()]
     floor = 10.0 ** powers[0]
     chart.proved(proved.x, proved.proved_low, proved.proved_high, colour, floor=floor)
-    _means(chart, table, excess, epsilon, floor=floor)
+    _means(chart, table, excess, epsilon, powers)
     words = f"{place}: upper bound"
     told: Look = {"dash": "dash", "layer": f"upper {mechanism}", "text": constants(chosen)}
     chart.curve(chosen.x, chosen.bound, colour, words, label=words, **told)
@@ -71,6 +68,13 @@ def excess_figure(
     return chart.beside([across, across], chart.log_axis(*powers), phone=(54, 26))  # half a cursor flag on the right
 
 
+def _window(excess: pd.DataFrame) -> tuple[float, float]:
+    """Powers of ten of the axis: around the loss of learning nothing, to a quarter, as that moves little with n."""
+    nothing = float(excess.nothing_learned.iloc[0]) if len(excess) else math.nan
+    middle = round(4.0 * math.log10(nothing)) / 4.0 if nothing > 0.0 else -0.5
+    return middle + _AROUND[0], middle + _AROUND[1]
+
+
 def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, height: int) -> Figure:
     """Mean excess risk of perturbations with one law of noise against lam, over what regularisation alone costs.
 
@@ -78,8 +82,8 @@ def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, heigh
     """
     chart = Chart(theme, height, "λ", left=54)
     excess = _excess(table)
-    powers = decades([excess["mean"], excess["noiseless"]], _DEPTH)
-    _means(chart, table, excess, lam, floor=10.0 ** powers[0])
+    powers = _window(excess)
+    _means(chart, table, excess, lam, powers)
     # Descent does without a regulariser.
     regularised = excess[[mechanism_class(key).family != "gradient" for key in excess.mechanism]]
     if len(regularised):
@@ -103,7 +107,9 @@ def _excess(table: pd.DataFrame) -> pd.DataFrame:
     return table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
 
 
-def _means(chart: Chart, table: pd.DataFrame, excess: pd.DataFrame, cursor: float | None, *, floor: float) -> None:
+def _means(
+    chart: Chart, table: pd.DataFrame, excess: pd.DataFrame, cursor: float | None, powers: tuple[float, float]
+) -> None:
     """Add the mean of each mechanism and a dot at the cursor."""
     shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
     for key, rows in shown.items():
@@ -111,9 +117,10 @@ def _means(chart: Chart, table: pd.DataFrame, excess: pd.DataFrame, cursor: floa
         colour, name = chart.colours[cls.family], PERTURBATIONS[cls.place]
         look: Look = {"mode": "lines+markers", "marker": marker_of(cls, chart.theme, 7)}
         chart.curve(rows.x, rows["mean"], colour, name, label=name, width=3, **look)
-        chart.zero_or_below(rows.x, rows["mean"], colour, name, floor)
+        chart.zero_or_below(rows.x, rows["mean"], colour, name, 10.0 ** powers[0])
     for key, rows in shown.items():
-        here, family = rows[rows.x == cursor], mechanism_class(key).family
+        drawn = rows["mean"].between(10.0 ** powers[0], 10.0 ** powers[1])
+        here, family = rows[drawn & (rows.x == cursor)], mechanism_class(key).family
         chart.dot(here.x, here["mean"], chart.colours[family], symbol=SYMBOLS[family], size=13)
     chart.heading(_HEADING)
 

@@ -10,7 +10,6 @@ from dpcore.studies.decide.usual_mechanism import usual_delta
 from pages.background.asking import ask, with_progress
 from pages.decide import background, takeaway, views, words
 from pages.decide.briefing.content import UNCOUNTED
-from pages.decide.repeated_releases import RELEASES
 from pages.decide.state import State
 from pages.decide.upload.form import ask_file, clipping_warning, note_looks, tell_refused
 from pages.decide.upload.session import drop_zone, held_file
@@ -29,6 +28,7 @@ from pages.ui.sidebar import KEYS, SAMPLE_SIZES, Controls, sidebar
 HEIGHT = 330
 MAX_COLUMNS = 32
 PEOPLE = 1_000  # few enough that privacy has a price
+RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
 KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 
 

@@ -15,7 +15,7 @@ from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampl
 from dpcore.studies.decide.loss_by_group import loss_by_group
 from dpcore.studies.decide.sample_size import SampleSizeQuestion
 from pages.background.asking import ask
-from pages.decide import background, comparing, repeated_releases, words
+from pages.decide import background, comparing, words
 from pages.decide.state import State
 from pages.ui import url_controls
 from pages.ui.html import icon_array, plain, readable
@@ -99,7 +99,6 @@ _VIEWS: dict[str, tuple[str, Callable[[State], None], bool]] = {
     "groups": ("who bears the loss", _groups, True),
     "equivalent": ("equivalent sample size", _equivalent, True),
     "needed": ("records needed", _sample_size, True),
-    "repeated": ("repeated releases", repeated_releases.show, False),
     "compare": ("other mechanisms", comparing.show, True),
     "deployments": ("deployments", _deployments, False),
 }

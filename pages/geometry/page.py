@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
+import streamlit as st
 
 from dpcore.core.cancel import Cancelled, never
 from dpcore.core.sets import dual_order
@@ -33,9 +34,10 @@ from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
 from pages.ui.pickers import switch
 from pages.ui.proof import PROOF, asked_proof
+from pages.ui.set_controls import set_controls
 from pages.ui.sidebar import sidebar
 
-HEIGHT, SIDE_HEIGHT = 400, 380
+HEIGHT, SIDE_HEIGHT = 440, 440
 # Against n a model is learned for each n; larger tables are too slow to update live.
 FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 65_536, 65_536, 64
 REPETITIONS = 10
@@ -45,25 +47,31 @@ TRACED_COLUMNS = 1_000
 RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
 
 page = Page("Why is L1 so much kinder than L2?")
-with page.pickers:
+page.halves(1.3, chart_last=True)
+with page.over_chart:
     view = switch("Excess risk against", words.VIEWS, "order", key="view")
+with page.right:
     names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]
-    name = url_controls.slider("p_norm", "p norm order", names, "1", width=250)
-    knobs, records = {}, "each"
     if view == "order":
-        records = url_controls.select("geometry_data", "Records", words.RECORDS, "each", width=220)
+        names = [name for name in names if name not in words.BEYOND]
+        if st.session_state.get("p_norm") in words.BEYOND:
+            set_controls({"p_norm": "2"})
+    name = url_controls.slider("p_norm", "p norm order", names, "1")
+with page.over_chart:
+    knobs, records = {}, "all"
+    if view == "order":
+        records = url_controls.select("geometry_data", "Records", words.RECORDS, "all", width=180)
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {"noise": switch("Noise", words.LAWS, "gaussian", key="noise")}
 controls = sidebar(
     sample_sizes=excess_by_n.SAMPLE_SIZES,
-    default_n=2_000,
+    default_n=10_000,
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
-    own={"p": FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS},
+    own={"delta": 1e-8, "p": FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS},
     letter="d",
     unused=("lam", "m"),
 )
 theme = current_theme()
-page.halves()
 state = words.GeometryState(**vars(controls), name=name, records=records)
 row = table_1.table_row(state.p_norm, state.d, state.n, state.epsilon, state.delta)
 
@@ -75,7 +83,8 @@ def show_orders() -> None:
         state: words.GeometryState, cancelled: Cancelled = never
     ) -> tuple[Figure, str, AgainstOrder, Callable[[], str]]:
         """The chart there, its sentence, its curves, and its code."""
-        more = state.budget | {"repetitions": REPETITIONS, "records": state.records}
+        p_norms = [p for p in excess_by_norm.orders(state.d) if p <= 2.0]
+        more = state.budget | {"repetitions": REPETITIONS, "p_norms": p_norms, "records": state.records}
         question = partial(excess_by_norm.against_order, state.d, state.n, **more)
         found = question()
         draw = partial(order_figure, p_norm=state.p_norm, height=HEIGHT)
@@ -122,14 +131,15 @@ def show_sample_sizes() -> None:
         behind_nothing()
         return
     figure, sentence = drawn(state, found)
-    page.headline(sentence, colour=FAMILIES[theme][mechanism_class(found.mechanism).family])
+    headline = sentence if answer.finished else waiting(answer)
+    page.headline(headline, colour=FAMILIES[theme][mechanism_class(found.mechanism).family])
     page.chart(
         figure,
         sentence,
         key="geometry",
         height=HEIGHT,
         ahead=(ahead, state) if answer.finished else None,
-        verdict=words.people_verdict(found, state),
+        verdict=words.people_verdict(found, state) if answer.finished else "",
         caption=with_progress(words.people_caption(found, state), answer, f"{found.runs} of {question.runs} runs"),
     )
     show_beside(question)
@@ -139,10 +149,10 @@ def show_sample_sizes() -> None:
 
 def beside(side: str) -> tuple[Figure, str]:
     """The chart beside, and its sentence."""
-    if side == "Ball":
+    if side == words.BALL:
         ball = noise.ball_picture(state.p_norm, **state.budget)
         return ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, state)
-    if side == "Rates":
+    if side == words.RATES:
         rows = [table_1.table_row(p, state.d, state.n, state.epsilon, state.delta) for p in RATED]
         figure = rates_figure(rows, p_norm=state.p_norm, theme=theme, height=SIDE_HEIGHT)
         errors = noise.mean_errors(max(dual_order(state.p_norm), 2.0), state.d, state.n, **state.budget)
@@ -162,7 +172,7 @@ def show_beside(curve: ExcessQuestion | None = None) -> None:
         return made_once(SOURCE, ("beside geometry", side, state, theme), partial(beside, side))
 
     page.beside(
-        (*words.SIDES, PROOF) if curve else words.SIDES,
+        (words.BALL, PROOF) if curve else words.SIDES,
         drawn,
         key="beside_geometry",
         chart="beside_geometry_chart",

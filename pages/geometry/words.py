@@ -7,13 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from dpcore.audit.certificates import lower_bound
 from dpcore.core.facts import text_beside
 from dpcore.core.privacy import Budget
 from dpcore.experiments.summary import LEAST_BANDED
+from dpcore.figures.geometry import REACH
 from dpcore.mechanisms import make_mechanism, mechanism_class
 from dpcore.studies.geometry.excess_by_n import (
-    PASSES_RUNS,
     SAMPLE_SIZES,
     ExcessByN,
     ExcessQuestion,
@@ -21,7 +20,7 @@ from dpcore.studies.geometry.excess_by_n import (
     learner_key,
     mean_bound,
 )
-from dpcore.studies.geometry.excess_by_norm import AgainstOrder, one_column, order_text, vertex_temperature
+from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
 from dpcore.studies.geometry.noise import BallPicture, MeanErrors
 from dpcore.studies.geometry.table_1 import Row
@@ -33,11 +32,12 @@ from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, informative_from, lower_verdict, proved_words, verdict
 
 VIEWS = {"order": "norm order p", "n": "sample size n"}
-RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2", "packing": "those of the lower bound"}
+RECORDS = {"all": "the same for all p", "each": "hard for each p"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
-SIDES = ("Ball", "Rates", "Tracing")
+BALL, RATES, TRACING = SIDES = ("Ball", "Rates", "Membership attack")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
+BEYOND = ("4", "∞")  # norm orders of the view against n alone
 CHIPS = chips_beside(__file__, "chips.json")
 LEADS = {"sampling": "sampling", "privacy": "privacy", "trivial": "neither (above the largest loss)"}
 NAMES = {1.0: "L1 ball", 2.0: "L2 ball", math.inf: "box"}
@@ -62,7 +62,7 @@ class GeometryState(Controls):
     """The state that all pictures of the page share. name: of the norm order on its slider. records: of RECORDS."""
 
     name: str
-    records: str = "each"
+    records: str = "all"
 
     @property
     def d(self) -> int:
@@ -99,51 +99,36 @@ def _at(found: AgainstOrder, p_norm: float) -> int:
 
 
 def _learned(found: AgainstOrder, k: int) -> bool:
-    """Whether a private answer has less excess than learning nothing, by more than the error."""
-    return bool(found.mean[k] + 2.0 * found.se[k] < found.signal[k])
-
-
-def _apart(found: AgainstOrder, k: int, other: int) -> bool:
-    """Whether the excess is larger at one order than at another by more than the error."""
-    return bool(found.mean[k] - found.mean[other] > 2.0 * math.hypot(found.se[k], found.se[other]))
-
-
-def order_step(found: AgainstOrder) -> str:
-    """Which part of the step from the L1 ball to the L2 ball is the choice of mechanism."""
-    first, l2 = 0, _at(found, 2.0)
-    if not _apart(found, l2, first) or found.chosen[first] != "vertices":
-        return ""
-    lasso, ball = found.gaussian.mean[[first, l2]]
-    share = 1.0 - (ball - lasso) / (found.mean[l2] - found.mean[first])
-    part = "all" if share >= 1.0 else "nothing" if share <= 0.0 else f"{rounded(100 * share, 2)}%"
-    text = f"With Gaussian noise on both balls it would be {rounded(lasso)} and {rounded(ball)}"
-    return f"{text}: the choice of mechanism accounts for {part} of the difference."
+    """Whether a private answer gains more than a twentieth of what there is, and more than the error."""
+    return bool(found.mean[k] + 2.0 * found.se[k] < 0.95 * found.signal[k])
 
 
 def order_takeaway(found: AgainstOrder, state: GeometryState) -> str:
-    """The sentence above the chart: L1 ball, L2 ball, and the cursor's norm order between them."""
+    """The sentence above the chart: the L1 ball against the L2 ball, and the cursor's norm order between them."""
     first, l2, k = 0, _at(found, 2.0), _at(found, state.p_norm)
-    ratio = found.mean[l2] / found.mean[first]
-    lasso, ball = rounded(found.mean[first]), rounded(found.mean[l2])
-    text = f"In d = {found.d:,} dimensions the excess risk is **{lasso}** on the L1 ball and **{ball}** on the L2 ball"
-    if state.records == "each":
-        text += ", each on records that are hard for it"
+    lasso, ball = rounded(found.mean[first], 2), rounded(found.mean[l2], 2)
+    where = f"In d = {found.d:,} dimensions"
     if not _learned(found, first):
-        text += f": **nothing is learned**, which leaves {rounded(found.signal[first])} and {rounded(found.signal[l2])}"
-    elif _apart(found, l2, first):
-        text += f", **{rounded(ratio, 2)} times** as much"
-        if not _learned(found, l2):
-            text += " and no better than learning nothing"
-        text += (
-            ": the L1 ball has only 2d vertices to choose from, and none of them is near the best model of the L2 ball"
-            if found.chosen[l2] == "vertices"
-            else ": the L1 ball has only 2d vertices to choose from, while noise in all d columns reaches the L2 ball"
+        either = "next to nothing is learned on the L1 ball" + (
+            f", and the excess risk is {ball} on the L2 ball" if _learned(found, l2) else " or on the L2 ball"
         )
-    text += "."
-    if k not in (first, l2):
-        share = found.mean[k] / found.signal[k]
-        text += f" At {state.words} it is {rounded(found.mean[k])}, {rounded(100 * share, 2)}% of “nothing learned”."
-    return text
+        return f"{where}, at ε = {found.epsilon:g} and n = {found.n:,}, **{either}**."
+    if not _learned(found, l2):
+        text = (
+            f"{where} the excess risk is **{lasso}** on the L1 ball, and on the L2 ball **next to nothing is learned**"
+        )
+    else:
+        ratio = found.mean[l2] / found.mean[first]
+        text = f"{where} the excess risk is **{lasso}** on the L1 ball and **{ball}** on the L2 ball"
+        if ratio >= 1.05:
+            text += f", **{rounded(ratio, 2)} times** as much"
+        else:
+            return f"{text}: vertices need more dimensions to pay."
+    text += ": the L1 ball has only 2d vertices to tell apart."
+    if k in (first, l2):
+        return text
+    here = rounded(found.mean[k], 2) if _learned(found, k) else "next to nothing is learned"
+    return f"{text} At {state.words}: {here}."
 
 
 def order_readouts(found: AgainstOrder, row: Row, state: GeometryState) -> list[tuple[str, str, str]]:
@@ -168,31 +153,14 @@ def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
         return order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf)
 
     told = verdict(places, curves, found.signal, at, "p", text=text)
-    says = any((side.bound < found.signal).any() for side in (found.vertices, found.gaussian))
-    k, more = _at(found, state.p_norm), "" if says else _more_records(found)
-    low, high = (float(ends[k]) for ends in found.proved)
-    proved = proved_words(low, high, 0.0)
-    least = lower_verdict(places, found.mean, found.least, at)
-    return " ".join(filter(None, (told, more, proved, least, order_step(found))))
-
-
-def _more_records(found: AgainstOrder) -> str:
-    """That more records do not bring the bound below "nothing learned" where they are those that are hard at p = 1."""
-    n = 10 * found.n
-    nothing = one_column(found.d, n, found.epsilon) / n
-    factor = vertex_temperature(n, found.epsilon) * math.log(2.0 * found.d) / nothing
-    if found.records[0] != "l1" or factor < 1.0:
-        return ""
-    return (
-        f"More records do not change that, since a smaller share of them is then hard: at p = 1 and n = {n:,} the "
-        f"bound is {rounded(factor, 2)} times “nothing learned”."
-    )
+    return " ".join(filter(None, (told, lower_verdict(places, found.mean, found.least, at))))
 
 
 _ROWS = {
-    "l1": "{l1} are equal and have one column (hard for L1)",
-    "l2": "{l2} are fingerprints (hard for L2)",
-    "packing": "{packing} share one direction (those of the lower bound)",
+    "all": "all {all} records are fingerprints",
+    "l1": "{l1} records are equal",
+    "l2": "{l2} are fingerprints",
+    "packing": "{packing} share one direction",
 }
 
 
@@ -200,10 +168,10 @@ def order_caption(found: AgainstOrder) -> str:
     rows = {name: found.rows[name][[each == name for each in found.records]] for name in dict.fromkeys(found.records)}
     spans = {name: dict.fromkeys((f"{each.min():,}", f"{each.max():,}")) for name, each in rows.items()}
     shown = " or ".join(_ROWS[name].format(**{name: " to ".join(span)}) for name, span in spans.items())
+    rest = "" if found.records[0] == "all" else ", the others zero"
     return (
-        f"Linear losses, means of {found.repetitions} draws (bars: two standard errors); of {found.n:,} records, "
-        f"{shown}; the others are zero. **Not the same guarantee**: the exponential mechanism has ({found.epsilon:g}, "
-        f"0), Gaussian noise ({found.epsilon:g}, {delta_text(found.delta)})."
+        f"Linear losses, {found.repetitions} draws; {shown}{rest}. **Not the same guarantee**: the exponential "
+        f"mechanism has ({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, {delta_text(found.delta)})."
     )
 
 
@@ -215,8 +183,8 @@ def people_takeaway(found: ExcessByN, state: GeometryState) -> str:
     mean = found.private.mean[k]
     measured, bound, _ = found.exponents
     text = (
-        f"At {state.words} and n = {found.n[k]:,.0f} one pass leaves an excess risk of **{rounded(mean)}**, "
-        f"against {rounded(found.plain[k])} without noise; learning nothing leaves {rounded(found.nothing)}."
+        f"At {state.words} and n = {found.n[k]:,.0f} one pass leaves an excess risk of **{rounded(mean, 2)}**; "
+        f"learning nothing leaves {rounded(found.nothing, 2)}."
     )
     if measured is not None and measured >= 0.0:
         return f"{text} It does not fall with n here."
@@ -258,18 +226,15 @@ def people_readouts(found: ExcessByN, row: Row, state: GeometryState) -> list[tu
 
 def people_caption(found: ExcessByN, state: GeometryState) -> str:
     label = mechanism_class(found.mechanism).label
-    label = label[0].upper() + label[1:]
     text = (
-        f"{label}, logistic loss, {found.runs} runs, each on its "
-        f"own table{'; band: 8 of 10' if found.runs >= LEAST_BANDED else ''}. Risk on fresh records; the best model is "
-        f"known exactly.{_above(found, state)}"
+        f"{label[0].upper()}{label[1:]}, logistic loss, {found.runs} runs, each on its own table"
+        f"{'; band: 8 of 10' if found.runs >= LEAST_BANDED else ''}."
     )
     k = nearest(found.n, state.n)
     if found.passes is not None and found.reads is not None and np.isfinite(found.passes[k]):
-        often = f"{found.reads[k] / found.n[k]:.0f} times"
         text += (
-            f" Dotted: gradient perturbation on random batches reads each record {often}, not once, and leaves "
-            f"{rounded(found.passes[k])} at n = {found.n[k]:,.0f} (mean of {min(PASSES_RUNS, found.runs)} runs)."
+            f" Dotted: gradient perturbation on random batches reads each record {found.reads[k] / found.n[k]:.0f} "
+            "times, not once."
         )
     if found.n[-1] < state.n:
         text += f" Drawn up to n = {found.n[-1]:,.0f}: larger n are too slow to update live."
@@ -277,28 +242,13 @@ def people_caption(found: ExcessByN, state: GeometryState) -> str:
     return f"{text} Not drawn: {readable(refused[0])}." if refused else text
 
 
-def _above(found: ExcessByN, state: GeometryState) -> str:
-    """What most runs stay below, how many are above the bound on it, and how many of all runs may be."""
-    k, runs = nearest(found.n, state.n), found.runs
-    if found.reasons[k] or runs < LEAST_BANDED:
-        return ""
-    stay = f" 95% of the runs stay below {rounded(found.most[k])}," if np.isfinite(found.most[k]) else ""
-    above = int(found.above[k])
-    most = 100 * (1.0 - float(lower_bound(runs - above, runs, 0.05)))
-    some = "no run is" if not above else "1 run is" if above == 1 else f"{above} runs are"
-    return (
-        f" At n = {found.n[k]:,.0f}{stay} {some} above the bound for 95% of runs; of all runs, at most "
-        f"{rounded(most, 2)}% are (95% confidence)."
-    )
-
-
 def ball_caption(found: BallPicture, state: GeometryState) -> str:
-    spots = len(np.unique(found.models.round(9), axis=0))
+    spots, outside = len(np.unique(found.models.round(9), axis=0)), int((np.abs(found.noisy) > REACH).any(axis=1).sum())
     why = "Vertices hide noise" if spots < 10 else "On a round ball, all of the noise reaches the model"
-    return (
-        f"{found.records} records in the plane, ε = {state.epsilon:g}: {len(found.noisy)} noisy means lead to {spots} "
-        f"different models. {why}."
+    text = (
+        f"ε = {state.epsilon:g}, {found.records} records: {len(found.noisy)} noisy means lead to {spots} models. {why}."
     )
+    return f"{text} {outside} means lie outside the drawing." if outside else text
 
 
 def rates_caption(row: Row, found: MeanErrors, state: GeometryState) -> str:

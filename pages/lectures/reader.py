@@ -36,8 +36,9 @@ PAGES = (
     "Multiclass",
     "Survey",
     "Audit",
+    "Composition",
     "Decide",
-    "Sources",
+    "Papers",
 )
 _FILE = ("page", "title", "controls", "steps")
 _PICTURE = ("shows", "aside", "state")

@@ -11,9 +11,9 @@ _SHIPPED = [read(file) for file in sorted(Path(__file__).parent.glob("*.yaml"))]
 _SHIPPED.sort(key=lambda story: (PAGES.index(story.page), story.name != story.page.lower()))
 STORIES = {story.name: story for story in _SHIPPED}
 OWN: list[Path] = []  # where a teacher of this server keeps lectures; none is written without
-# Where those controls of a page stand that a teacher's file does not name; Sources has no lecture that says it.
+# Where those controls of a page stand that a teacher's file does not name; Papers has no lecture that says it.
 _CONTROLS = {story.page: story.defaults for story in STORIES.values() if story.name == story.page.lower()} | {
-    "Sources": {"n": 2_000, "about": "errata", "reproduced": "jain-thakurta-1b"}
+    "Papers": {"about": "errata", "certified": None, "reproduced": "jain-thakurta-1b"}
 }
 
 

@@ -3,11 +3,10 @@
 from functools import partial
 from typing import Any
 
-from dpcore import EPSILON_GRID
 from dpcore.core.cancel import Cancelled
 from dpcore.data import CLASS_SOURCES
 from dpcore.figures.figure import Figure
-from dpcore.figures.multiclass import accuracy_figure, classes_excess_figure, regions_figure
+from dpcore.figures.multiclass import accuracy_figure, regions_figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
 from pages.background.asking import ask, waiting, with_progress
@@ -32,7 +31,7 @@ page = Page("Does the cost of privacy add up over classes?")
 source, d, C = DRAWN, 2, words.FIRST_CLASSES
 with page.pickers:
     view = switch("Against", words.VIEWS, "classes", key="price_against", wrap=True)
-    if view in ("epsilon", "excess"):
+    if view == "epsilon":
         labels = {key: info.label for key, info in CLASS_SOURCES.items()}
         source = url_controls.select("class_records", "Records", labels, DRAWN, width=210)
     if source == DRAWN:
@@ -57,50 +56,41 @@ def state_at(controls: Controls) -> words.MulticlassState:
 
 def curves_of(state: words.MulticlassState) -> partial[Any]:
     """What computes the curves over the chosen axis."""
-    if view != "excess":
-        return partial(curves.accuracy_against, **vars(words.question(view, state)))
-    repetitions, _ = words.effort(view, state)
-    question = partial(curves.excess_against_epsilon, EPSILON_GRID, state.records, repetitions=repetitions)
-    return partial(question, delta=state.delta, lam=state.lam)
+    return partial(curves.accuracy_against, **vars(words.question(view, state)))
 
 
 def drawing(state: words.MulticlassState) -> partial[Figure]:
     """What draws them, with the cursor at the reader's state."""
-    if view == "excess":
-        return partial(classes_excess_figure, epsilon=state.epsilon, height=HEIGHT)
     return partial(accuracy_figure, cursor=words.places(view, state)[1], height=HEIGHT)
 
 
-def drawn(there: words.MulticlassState, found: words.Found) -> tuple[Figure, str]:
+def drawn(there: words.MulticlassState, found: curves.Accuracies) -> tuple[Figure, str]:
     return drawing(there)(found, theme=theme), words.takeaway(found, there)
 
 
 def ahead(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
     there = state_at(controls)
-    if view == "excess":
-        return drawn(there, curves_of(there)(cancelled=cancelled))
     return drawn(there, prefetch.answered(words.question(view, there), cancelled).snapshot)
 
 
 page.halves()
 state = state_at(controls)
-answer = None if view == "excess" else ask(words.question(view, state))
-found = answer.snapshot if answer else curves_of(state)()
-if answer and found is None:
+answer = ask(words.question(view, state))
+found: curves.Accuracies | None = answer.snapshot
+if found is None:
     page.headline(waiting(answer), colour=MUTED[theme])
 else:
     figure, sentence = drawn(state, found)
-    page.headline(sentence, colour=FAMILIES[theme]["objective"])
-    _, draws = words.effort(view, state)
-    caption = words.caption(found, draws, state)
+    page.headline(sentence if answer.complete else waiting(answer), colour=FAMILIES[theme]["objective"])
+    _, draws = words.effort(state)
     page.chart(
         figure,
         sentence,
         key="classes",
         height=HEIGHT,
-        ahead=(ahead, controls) if answer is None or answer.complete else None,
-        verdict=words.verdict_of(found, state),
-        caption=caption if answer is None else with_progress(caption, answer, words.counted(found, draws)),
+        ahead=(ahead, controls) if answer.complete else None,
+        verdict=words.verdict_of(found, state) if answer.complete else "",
+        caption=with_progress(words.caption(found, draws, state), answer, words.counted(found, draws)),
     )
 release, refusal = or_reason(
     partial(decision_regions.picture, state.records, epsilon=state.epsilon, delta=state.delta, lam=state.lam)
@@ -108,7 +98,7 @@ release, refusal = or_reason(
 with page.right:
     side = switch("Beside the chart", SIDES, SIDES[0], key="beside_classes", wrap=True)
     if side == PROOF:
-        show_proof(words.proof_question(view, state), theme, SIDE_HEIGHT)
+        show_proof(words.proof_question(state), theme, SIDE_HEIGHT)
     elif release is None:
         small_print(f"Nothing is released: {readable(refusal)}.")
     else:
@@ -123,5 +113,5 @@ else:
         lambda: words.assumptions(state),
         words.FORMULA,
         lambda: redrawn(curves_of(state), drawing(state)),
-        lambda: words.table(found),
+        partial(words.table, found),
     )

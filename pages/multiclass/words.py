@@ -4,7 +4,6 @@ import dataclasses as dc
 import math
 from typing import cast
 
-import numpy as np
 import pandas as pd
 
 from dpcore import EPSILON_GRID
@@ -12,7 +11,7 @@ from dpcore.core.facts import text_beside
 from dpcore.data import ClassSource
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms.multiclass.calibration import dimensions_of
-from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records
+from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Records
 from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from dpcore.studies.multiclass.proof import ClassProofQuestion
@@ -24,13 +23,11 @@ from pages.ui.sidebar import delta_text, lam_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, verdict
 
-Found = Accuracies | Excesses
-
-VIEWS = {"classes": "classes", "epsilon": "budget ε", "d": "dimension", "excess": "excess risk"}
+VIEWS = {"classes": "classes", "epsilon": "budget ε"}
 CLASSES, FIRST_CLASSES = tuple(range(2, 11)), 5
 COLUMNS = (2, 3, 4, 6, 8, 12, 16)
 MOST_COLUMNS = 3  # with more the best models of all numbers of classes take too long
-LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "split", "split_answer")
+LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "split")
 FEW, HEAVY = 300, 2_000_000  # records; numbers that a release is made of: records times directions of the noise
 CHIPS = chips_beside(__file__, "chips.json")
 
@@ -70,40 +67,33 @@ def places(view: str, state: MulticlassState) -> tuple[tuple[float, ...], float]
     """The values of an axis, the reader's among them, and where he stands."""
     if view == "epsilon":
         return EPSILON_GRID, state.epsilon
-    if view == "classes":
-        return tuple(sorted({2, 3, 4, 5, 6, 8, 10, state.classes})), state.classes
-    return tuple(sorted({2, 4, 8, 16, state.d})), state.d
+    return tuple(sorted({2, 3, 4, 5, 6, 8, 10, state.classes})), state.classes
 
 
-def effort(view: str, state: MulticlassState) -> tuple[int, int]:
+def effort(state: MulticlassState) -> tuple[int, int]:
     """How many releases, and on how many draws of the records: more where records are few, and where they differ
     from place to place."""
     if state.heavy:
         return 2, 1
-    if view == "excess":
-        return 20, 1
     return (10, 4) if state.records.n <= FEW else (6, 2)
 
 
 def question(view: str, state: MulticlassState) -> AccuracyQuestion:
     """What the chart answers, where it is about accuracy."""
     along, asked = places(view, state)[0], (state.epsilon, state.delta, state.lam)
-    wanted = view == "classes" and state.d <= MOST_COLUMNS
-    return AccuracyQuestion(cast(Axis, view), along, state.records, *asked, LEARNERS, *effort(view, state), wanted)
+    wanted = view == "epsilon" or state.d <= MOST_COLUMNS
+    return AccuracyQuestion(cast(Axis, view), along, state.records, *asked, LEARNERS, *effort(state), wanted)
 
 
-def proof_question(view: str, state: MulticlassState) -> ClassProofQuestion:
+def proof_question(state: MulticlassState) -> ClassProofQuestion:
     """The proof of the bound at the cursor, from the chart's own releases."""
     asked = state.epsilon, state.delta, state.lam
-    return ClassProofQuestion(state.records, *asked, effort(view, state)[0])
+    return ClassProofQuestion(state.records, *asked, effort(state)[0])
 
 
-def _at(found: Found, state: MulticlassState) -> int:
+def _at(found: Accuracies, state: MulticlassState) -> int:
     """Where the reader stands on the curves."""
-    if isinstance(found, Excesses):
-        return nearest(found.epsilon, state.epsilon)
-    at = {"epsilon": state.epsilon, "classes": state.classes, "d": state.d}[found.axis]
-    return nearest(found.x, at)
+    return nearest(found.x, state.epsilon if found.axis == "epsilon" else state.classes)
 
 
 def _lost(found: Accuracies, key: LearnerKey, k: int) -> float:
@@ -123,62 +113,35 @@ def _less(found: Accuracies, k: int) -> bool:
     return bool(whole.mean[k] - split.mean[k] > 2.0 * math.hypot(whole.se[k], split.se[k]))
 
 
-def takeaway(found: Found, state: MulticlassState) -> str:
+def takeaway(found: Accuracies, state: MulticlassState) -> str:
     """What the chart says at the cursor."""
     k = _at(found, state)
-    reason = found.reasons[k] if isinstance(found, Excesses) else found.reasons["ellipsoids"][k]
+    reason = found.reasons["ellipsoids"][k]
     if reason:
         return f"**Nothing is released** at ε = {state.epsilon:g}: {readable(reason)}."
-    if isinstance(found, Excesses):
-        return _excess_takeaway(found, state, k)
     whole, split = _lost(found, "ellipsoids", k), _lost(found, "split", k)
     if found.axis == "epsilon":
         right, alone = (100.0 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
         return (
             f"At ε = {state.epsilon:g} the Gaussian classifier is right for **{rounded(right, 2)}%** of "
-            f"{state.info.things} and one-vs-rest, which splits the budget over {state.classes} classes, for "
-            f"{rounded(alone, 2)}%; without privacy, the Gaussian classifier is right for "
+            f"{state.info.things}, one-vs-rest for {rounded(alone, 2)}%; without privacy "
             f"{rounded(100.0 * found.plain[k], 2)}%."
         )
     if not (_learned(found, "ellipsoids", k) or _learned(found, "split", k)):
-        right = {key: rounded(100.0 * found.learners[key].mean[k], 2) for key in ("ellipsoids", "split")}
-        return (
-            f"With {state.classes} classes and d = {state.d} **nothing is learned** at ε = {state.epsilon:g}: the "
-            f"accuracy is {right['ellipsoids']}% with the Gaussian classifier, {right['split']}% with one-vs-rest, and "
-            f"{rounded(100.0 * found.chance[k], 2)}% with the most frequent class alone."
-        )
-    text = f"privacy costs the Gaussian classifier **{points(whole)}** of accuracy and one-vs-rest {points(split)}"
-    if found.axis == "d":
-        return f"With d = {state.d} and {state.classes} classes {text}; the noise has {state.directions:,} dimensions."
+        return f"With {state.classes} classes and d = {state.d} **nothing is learned** at ε = {state.epsilon:g}."
     last = len(found.x) - 1
     far, alone = _lost(found, "ellipsoids", last), _lost(found, "split", last)
     less = all(_learned(found, "ellipsoids", at) and _less(found, at) for at in {k, last})
-    lead = "**The cost grows with the number of classes, but less than with a model for each class.** " if less else ""
-    rest = (
-        "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} classes, {points(far)} and {tenths(alone)}"
-    )
-    return f"{lead}With {found.x[k]:g} classes {text}{rest}."
+    lead = "**Yes, but less than with a model for each class**: " if less else "With privacy, "
+    text = f"{lead}{found.x[k]:g} classes cost **{points(whole)}** of accuracy (one-vs-rest {tenths(split)})"
+    rest = "" if k == last or math.isnan(far) else f", {found.x[last]:g} classes {tenths(far)} ({tenths(alone)})"
+    return f"{text}{rest}."
 
 
-def _excess_takeaway(found: Excesses, state: MulticlassState, k: int) -> str:
-    over, bound = found.over.mean[k], found.over_bound[k]
-    text = (
-        f"At ε = {state.epsilon:g} the excess risk over the regularised optimum is **{rounded(over)}**, "
-        f"{rounded(100 * over / bound, 2)}% of its upper bound"
-    )
-    if found.bound[k] > found.nothing:
-        return (
-            f"{text}. The bound over the best model is **vacuous** here: {rounded(found.bound[k])}, above "
-            f"the {rounded(found.nothing)} of a model that learns nothing."
-        )
-    share = rounded(100 * found.excess.mean[k] / found.bound[k], 2)
-    return f"{text}; over the best model it is {rounded(found.excess.mean[k])}, {share}% of its upper bound."
-
-
-def readouts(found: Found, picture: Picture | None, state: MulticlassState) -> list[tuple[str, str, str]]:
+def readouts(found: Accuracies, picture: Picture | None, state: MulticlassState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the charts."""
     k, made = _at(found, state), []
-    if isinstance(found, Accuracies) and not math.isfinite(found.bayes[k]):
+    if not math.isfinite(found.bayes[k]):
         made.append(("Logistic regression", f"{found.logistic[k]:.1%}", "accuracy, multinomial and not private"))
     if picture is not None:
         charge, lam = picture.plan.ledger[0].charge, float(picture.plan.spec.lam)
@@ -193,45 +156,30 @@ def readouts(found: Found, picture: Picture | None, state: MulticlassState) -> l
     return made
 
 
-def verdict_of(found: Found, state: MulticlassState) -> str:
-    """Where the upper bounds are informative; of accuracies nothing is proved."""
-    if isinstance(found, Accuracies):
-        excess = found.excess
-        if excess is None or not excess.there:
-            return ""
-        told = verdict(found.x, [("", excess.mean, excess.bound)], excess.nothing, state.classes, "C")
-        return f"{told} {NO_LOWER}" if told else ""
-    best = "over the best model", found.excess.mean, found.bound
-    regularised = "over the regularised optimum", found.over.mean, found.over_bound
-    nothing = np.broadcast_arrays(found.epsilon, found.nothing, found.over_nothing)[1:]
-    return f"{verdict(found.epsilon, [best, regularised], nothing, state.epsilon, 'ε')} {NO_LOWER}"
+def verdict_of(found: Accuracies, state: MulticlassState) -> str:
+    """Where the upper bound on the excess risk is informative; of accuracies nothing is proved."""
+    excess, name = found.excess, {"classes": "C", "epsilon": "ε"}[found.axis]
+    if excess is None or not excess.there:
+        return ""
+    at = state.classes if found.axis == "classes" else state.epsilon
+    told = verdict(found.x, [("", excess.mean, excess.bound)], excess.nothing, at, name)
+    return f"{told} {NO_LOWER}" if told else ""
 
 
-def caption(found: Found, total: int, state: MulticlassState) -> str:
+def caption(found: Accuracies, total: int, state: MulticlassState) -> str:
     """total: the draws of the records that there will be."""
     label = state.info.label
-    text = f"{label[0].upper()}{label[1:]}, n = {state.records.n:,}, λ {lam_text(state.lam)}."
-    if isinstance(found, Excesses):
-        return (
-            f"{text} Means of {found.repetitions} releases"
-            f"{', band: 8 of 10' * (found.repetitions >= LEAST_BANDED)}. “Best” has the smallest loss of all models, "
-            f"{rounded(found.least)}, certified. Its bound is proved over the best with ‖Φ‖ ≤ {found.theta_norm:g}, "
-            f"whose loss is {rounded(found.in_ball)}, and drawn higher by the difference. The regularised optimum "
-            "changes with λ, and λ with ε."
-        )
     releases = found.repetitions * found.datasets
     made = f"{releases} of {found.repetitions * total}" if found.datasets < total else f"{releases}"
-    band = ", band: 8 of 10" if releases >= LEAST_BANDED else ""
-    text += (
-        f" Means of {made} releases{band}; {found.test_records:,} test records. "
-        "The Gaussian classifier learns all classes at once; one-vs-rest splits the budget. “Non-private”: the "
-        f"Gaussian classifier with a tiny ridge. Same guarantee for each: ε and δ = {delta_text(state.delta)} in total."
+    band = " (band: 8 of 10)" if releases >= LEAST_BANDED else ""
+    text = (
+        f"{label[0].upper()}{label[1:]}, n = {state.records.n:,}, λ {lam_text(state.lam)}; means of {made} "
+        f"releases{band}. Same guarantee for each: ε and δ = {delta_text(state.delta)} in total, which one-vs-rest "
+        "splits."
     )
     if isinstance(state.lam, float):
         text += " This λ is the Gaussian classifier's; one-vs-rest keeps its own rule."
-    if found.excess:
-        text += f" Excess risk: {found.repetitions} releases on the training records of the first draw."
-    elif found.axis == "classes":
+    if not found.excess:
         text += f" Excess risk is drawn up to d = {MOST_COLUMNS}."
     if state.info.public:
         text += f" {state.info.public}"
@@ -264,7 +212,6 @@ def assumptions(state: MulticlassState) -> str:
     return assumed(__file__, "assumptions.md", **facts)
 
 
-def table(found: Found) -> pd.DataFrame:
+def table(found: Accuracies) -> pd.DataFrame:
     """The curves; the axis of accuracies by its own name."""
-    curves = table_of(found)
-    return curves if isinstance(found, Excesses) else curves.rename(columns={"x": found.axis})
+    return table_of(found).rename(columns={"x": found.axis})

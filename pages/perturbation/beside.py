@@ -23,7 +23,7 @@ from pages.ui.numbers import rounded
 from pages.ui.proof import PROOF, show_proof
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = (PROOF, "Releases", "λ", "No noise")
+SIDES = (PROOF, "Releases", "λ")
 VALLEY_REPETITIONS = 20
 # Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many records
 # times curves, of which one by steps counts several times.
@@ -53,11 +53,11 @@ def show_beside(
     if side == PROOF:
         question = ProofQuestion(mechanism, experiment.problem, controls.epsilon, experiment.repetitions)
         show_proof(question, theme, height)
-    elif side == "Releases":
-        _show_releases(dc.replace(experiment, problem=dc.replace(plane, source="synthetic")), controls, theme, height)
     elif side == "λ":
         _show_valley(experiment, controls, here, theme, height)
-    elif show_exact_answers(controls.seed, theme) == "location":
+    elif (released := show_exact_answers(controls.seed, theme)) == "model":
+        _show_releases(dc.replace(experiment, problem=dc.replace(plane, source="synthetic")), controls, theme, height)
+    elif released == "location":
         points = dc.replace(plane, source="synthetic_location", loss="geometric_median")
         exact = experiment.mechanisms[:2]  # the path of a descent would hide them
         _show_releases(dc.replace(experiment, problem=points, mechanisms=exact), controls, theme, height)

@@ -1,4 +1,4 @@
-"""Releases without noise: exact answers, each of which reveals somebody's record; and one with noise."""
+"""What is released: models and a median with noise, or exact answers, each of which reveals somebody's record."""
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 
 HEIGHT = 300
-LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve", "location": "a private median"}
+NOISY = {"model": "two features", "location": "a private median"}
+LEAKS = NOISY | {"median": "no noise: median", "vector": "classifier", "curve": "curve"}
 
 
 def show_exact_answers(seed: int, theme: Theme) -> str:
     """A picker, and for an exact answer a figure and what it shows; the key picked. seed: of the records."""
-    chosen = switch("What is published", LEAKS, "median", key="leak", wrap=True)
-    if chosen == "location":
+    chosen = switch("What is released", LEAKS, "model", key="leak", wrap=True)
+    if chosen in NOISY:
         return chosen
     if chosen == "curve":
         fit = polynomial_fit(seed)

@@ -71,7 +71,7 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
         ("excess", there, chosen, controls.epsilon, theme, progress if found is table else None, worst is None),
         lambda: (
             chart(found, epsilon=controls.epsilon, theme=theme, hardest=worst),
-            plain(words.takeaway(found[found.x == controls.epsilon], source)),
+            plain(words.takeaway(found[found.x == controls.epsilon])),
         ),
     )
     return figure, sentence
@@ -88,7 +88,7 @@ told = made_once(
     ("words", experiment, chosen, controls.epsilon, progress),
     lambda: words.words_of(experiment, table, chosen, controls.epsilon, source),
 )
-page.headline(told.takeaway, colour=FAMILIES[theme][told.winner])
+page.headline(f"Computing: {progress}" if progress else told.takeaway, colour=FAMILIES[theme][told.winner])
 same, guarantee = told.guarantee
 page.above_chart(framed(guarantee, strong=not same))
 figure, sentence = picture_at(controls)
@@ -98,7 +98,7 @@ page.chart(
     key="perturbation",
     height=HEIGHT,
     ahead=None if progress else (picture_at, controls),
-    verdict=f"{told.verdict} {hardest_line(hard, controls.epsilon, controls.n)}".strip(),
+    verdict="" if progress else f"{told.verdict} {hardest_line(hard, controls.epsilon, controls.n)}".strip(),
     caption=" ".join(filter(None, (told.caption, progress))),
 )
 with page.right:

@@ -44,7 +44,7 @@ def words_of(experiment: Experiment, table: pd.DataFrame, chosen: str, epsilon: 
     """All that the page says of a table swept over epsilon. chosen: key of the mechanism whose bounds are drawn."""
     at_cursor = table[table.x == epsilon]
     return Words(
-        takeaway(at_cursor, source),
+        takeaway(at_cursor),
         winner(at_cursor),
         guarantee(at_cursor),
         verdict_of(table, chosen, epsilon, source.key),
@@ -53,14 +53,14 @@ def words_of(experiment: Experiment, table: pd.DataFrame, chosen: str, epsilon: 
     )
 
 
-def takeaway(table: pd.DataFrame, source: Source) -> str:
+def takeaway(table: pd.DataFrame) -> str:
     """The perturbation with the smallest excess risk and by how much, and those that are refused and why.
 
     table: the rows at the cursor.
     """
     first, duel = table.iloc[0], _duel(table)
-    sentences = [f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {duel}."] if duel else []
-    return " ".join([*sentences, *(_refusal(row, table) for _, row in table[table.status != "ok"].iterrows())])
+    refused = [_refusal(row, table) for _, row in table[table.status != "ok"].iterrows()]
+    return " ".join(refused) or (f"At ε = {first.epsilon:g}, {duel}." if duel else "")
 
 
 def winner(table: pd.DataFrame) -> str:
@@ -81,33 +81,16 @@ def _duel(table: pd.DataFrame) -> str | None:
     if len(rows) < 2:
         return None
     best, second = rows[:2]
-    names = [PERTURBATIONS[mechanism_class(row.mechanism).place] for row in rows]
-    values = [rounded(row["mean"]) for row in rows]
+    places = [mechanism_class(row.mechanism).place for row in rows]
+    values = [rounded(row["mean"], 2) for row in rows]
+    rest = "".join(f", {place} {value}" for place, value in zip(places[2:], values[2:], strict=True))
     error = 2.0 * math.hypot(best.se, second.se)
     if abs(best["mean"] - second["mean"]) <= error:
-        text = (
-            f"**{names[0]}** and {names[1]} have excess risks too close to call: {values[0]} and "
-            f"{values[1]}, ± {rounded(error / 2.0, 1)} from {max(best.repetitions, second.repetitions)} draws"
+        return (
+            f"noise in the **{places[0]}** and in the {places[1]} costs the same within the error of the draws: excess "
+            f"risk {values[0]} and {values[1]}, ± {rounded(error / 2.0, 1)}{rest}"
         )
-        return text + "".join(f"; {name} has {value}" for name, value in zip(names[2:], values[2:], strict=True))
-    others = [
-        f"{value} for {name} ({more(best['mean'], row['mean'])})"
-        for row, name, value in zip(rows[1:], names[1:], values[1:], strict=True)
-    ]
-    return f"**{names[0]}** has the smallest excess risk, **{values[0]}**, against {' and '.join(others)}"
-
-
-def more(small: float, large: float) -> str:
-    """`large` in multiples of `small`; a difference where one is not positive.
-
-    >>> more(1.0, 1.9), more(1.0, 35.2), more(1.0, 1.04), more(-0.1, 0.2)
-    ('1.9 times as much', '35 times as much', '4% more', '0.3 more')
-    """
-    if small <= 0.0:
-        return f"{rounded(large - small)} more"
-    if large < 1.1 * small:
-        return f"{100 * (large / small - 1):.2g}% more"
-    return f"{large / small:{'.1f' if large < 10 * small else ',.0f'}} times as much"
+    return f"noise in the **{places[0]}** costs least: excess risk **{values[0]}**, {places[1]} {values[1]}{rest}"
 
 
 def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
@@ -176,7 +159,7 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
         text += f"; exact for output perturbation, from {draws} for the others"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
         text += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
-    return f"{text}. {comparison_of(experiment.problem)}"
+    return f"{text}."
 
 
 def verdict_of(table: pd.DataFrame, chosen: str, epsilon: float, source: str) -> str:

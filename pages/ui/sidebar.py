@@ -123,7 +123,7 @@ def sidebar(
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
-        epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, unused=unused)
+        epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, own.get("epsilon"), unused)
         below_delta = url_controls.block("delta", gap="xsmall")
         delta = _slider("delta", "δ failure probability", DELTAS, delta_text, own.get("delta"), unused, below_delta)
         n = _slider("n", "n records", sample_sizes, "{:,}".format, default_n, unused)

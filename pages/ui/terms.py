@@ -4,11 +4,10 @@ import json
 
 import streamlit as st
 
-import pages.sources
 from dpcore.core.facts import facts_beside, text_beside
 
 # Words of the screens: word, meaning, and the pages where it stands.
-GLOSSARY = facts_beside(pages.sources.__file__, "glossary.csv")
+GLOSSARY = facts_beside(__file__, "glossary.csv")
 
 # At import, so once per process.
 _component = st.components.v2.component(

@@ -11,7 +11,19 @@ from dpcore.figures.style import BACKGROUND, INKS, Theme
 
 from .looks import CUT, OVERLAPS, SETTLED, UNNAMED, UNTOLD, until
 
-PAGES = ("", "perturbation", "dimension", "sparsity", "geometry", "multiclass", "survey", "audit", "decide", "sources")
+PAGES = (
+    "",
+    "perturbation",
+    "dimension",
+    "sparsity",
+    "geometry",
+    "multiclass",
+    "survey",
+    "audit",
+    "composition",
+    "decide",
+    "papers",
+)
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 # In words: what is wrong, where, and on what colours.
@@ -57,7 +69,7 @@ SYMBOLS = """() => Object.fromEntries([...document.querySelectorAll("[data-testi
 
 
 # Where the sidebar has no slider, so no label with a symbol.
-NO_SYMBOLS = ("sources", "multiclass?classifier=as+published", "audit?check=Published+guarantees")
+NO_SYMBOLS = ("papers", "multiclass?classifier=as+published", "papers?evidence=certified+by+runs")
 
 
 def unread(page: Page, address: str) -> list[str]:

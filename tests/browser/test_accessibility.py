@@ -99,7 +99,7 @@ def check_arrows(page: Page) -> None:
     page.keyboard.press("ArrowRight")
     headline = page.locator(".takeaway", has_text="ε = 1.5 ")
     expect(headline).to_be_visible()
-    expect(page.locator(".live-figure")).to_have_attribute("aria-label", headline.inner_text())
+    expect(page.locator(".live-figure").first).to_have_attribute("aria-label", headline.inner_text())
 
     page.locator("summary", has_text="Numbers of this chart").press("Enter")
     row = page.locator(".live-figure-numbers tbody tr").first

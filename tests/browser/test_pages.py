@@ -53,7 +53,7 @@ BY_NIGHT = (
     View("sparsity?tab=Simplex+sampling&n=2,000&p=64&m=20", ("draws", "beside_chart"), "m"),
     View("sparsity?tab=Online", ("regret", "play"), "steps_of_stream", "ArrowLeft"),
     View("geometry?view=sample+size+n&p=16", ("geometry", "beside_geometry_chart"), "n"),
-    View("audit?check=Accounting&steps=10,000", ("ledger",), "steps"),
+    View("composition?repeated=noisy+SGD&steps=10,000", ("ledger",), "steps"),
 )
 
 # All charts' axes as they stand, and what they are drawn from.

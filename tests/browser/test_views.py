@@ -33,12 +33,12 @@ EACH_RUN = (
     "perturbation?epsilon=0.01&n=300",
     "dimension?p=8",
     "sparsity?tab=Online&steps_of_stream=50&p=8",
-    "geometry?p_norm=∞&p=65,536",
+    "geometry?p_norm=2&p=65,536",
     "multiclass?C=4&columns=16&n=300",
     "survey?n=500&share=0%25",
-    "audit?check=Accounting&delta=10⁻¹⁰",
+    "composition?repeated=noisy+SGD&delta=10⁻¹⁰",
     "decide?n=300&more=records+needed",
-    "sources",
+    "papers",
     "?lecture=overview&step=2",
 )
 # Every other view, at ends of its sliders where a label has least room.
@@ -49,9 +49,9 @@ BY_NIGHT = (
     "?place=output&proof=textbook",
     "perturbation?n=300&noise=Gamma&side=λ",
     "perturbation?n=300&side=Releases&epsilon=10",
-    "perturbation?n=300&side=No+noise&leak=a+classifier&epsilon=0.01",
-    "perturbation?n=300&side=No+noise&leak=a+curve",
-    "perturbation?n=300&side=No+noise&leak=a+private+median",
+    "perturbation?n=300&side=Releases&leak=classifier&epsilon=0.01",
+    "perturbation?n=300&side=Releases&leak=curve",
+    "perturbation?n=300&side=Releases&leak=a+private+median",
     "perturbation?lecture=perturbation&step=3",
     "dimension?p=1,024&below=distance",
     "dimension?noise_in=objective&epsilon=0.01",
@@ -66,28 +66,27 @@ BY_NIGHT = (
     "sparsity?tab=Online&steps_of_stream=5,000&p=2,048&beside_stream=Where+the+bound+loses",
     "sparsity?tab=Online&adversary=costs:+hardest+data+(fair+coins)&p=64",
     "sparsity?tab=Online&adversary=costs:+refutes+equation+(12)&p=64",
-    "geometry?p_norm=2&geometry_data=hard+for+L2",
+    "geometry?p_norm=2&geometry_data=hard+for+each+p",
     "geometry?p_norm=1+%2B+1/ln+d&p=8&beside_geometry=Rates&epsilon=0.1",
-    "geometry?view=sample+size+n&p_norm=1.5&p=64&n=5,000&beside_geometry=Tracing",
+    "geometry?view=sample+size+n&p_norm=1.5&p=64&n=5,000",
     "geometry?view=sample+size+n&p_norm=∞&p=8&n=20,000",
     "geometry?view=sample+size+n&p_norm=1&p=16&beside_geometry=Where+the+bound+loses",
     "multiclass?C=10&columns=16",
     "multiclass?price_against=budget+ε&C=10&columns=16",
     "multiclass?price_against=budget+ε&class_records=iris,+three+species+(real)",
-    "multiclass?price_against=excess+risk&columns=2&epsilon=0.1",
-    "multiclass?price_against=dimension&C=10&columns=4",
+    "multiclass?price_against=budget+ε&columns=2&epsilon=0.1",
     "audit?beside_attack=Betting+test&version=correct+code&runs=1,000,000",
     "audit?beside_attack=Trade-off+curve&runs=1,000",
     "audit?beside_attack=Scores&runs=1,000&epsilon=0.01",
-    "audit?check=Accounting&steps=10,000,000,000&batch=1",
-    "audit?check=Accounting&steps=1&batch=50,000&noise_of=proved&epsilon=10",
-    "audit?check=Accounting&steps=500&batch=all&n=100,000",
-    "audit?check=Published+guarantees",
+    "composition?repeated=noisy+SGD&steps=10,000,000,000&batch=1",
+    "composition?repeated=Laplace+mechanism&times=1&epsilon=10",
+    "composition?repeated=noisy+SGD&steps=500&batch=all&n=100,000",
+    "papers?evidence=certified+by+runs",
     "decide?n=300&more=other+mechanisms",
     "decide?n=300&keep=50%25&more=deployments",
-    "decide?n=300&more=repeated+releases&releases=100",
+    "decide?n=300&releases=100",
     "decide?at_hand=iris,+virginica+or+not+(real)&keep=50%25&behind=Link",
-    "sources?about=Reproductions",
+    "papers?about=Reproductions",
 )
 # Two widths take turns: a view is looked at first on the one and then on the other, on which the next one begins. By
 # night each view is made narrower and narrower.
@@ -169,7 +168,7 @@ def test_pages_keep_to_the_policy_can_be_read_by_all_and_fit(
 @pytest.mark.nightly  # in every run that of charts: test_pages.py
 def test_a_page_without_a_chart_takes_the_system_s_new_theme(server: Server, page: Page):
     page.emulate_media(color_scheme="light")
-    turn_to(page, f"{server.url}/sources?about=Glossary")
+    turn_to(page, f"{server.url}/papers?about=Algorithms")
     count = page.locator(".takeaway b")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

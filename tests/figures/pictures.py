@@ -15,6 +15,7 @@ from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.audit.function import audit_function
 from dpcore.experiments.proof_chain import ProofChain, ProofQuestion
 from dpcore.figures import (
+    composition,
     decide,
     dimension,
     geometry,
@@ -25,9 +26,9 @@ from dpcore.figures import (
     proof_chain,
     survey,
 )
-from dpcore.figures.audit import attack, function, ledger
+from dpcore.figures.audit import attack, function
 from dpcore.figures.figure import Figure
-from dpcore.figures.sources import reproductions
+from dpcore.figures.papers import reproductions
 from dpcore.figures.sparsity import l1, simplex, streaming
 from dpcore.mechanisms.simplex.sampling import SimplexSampling
 from dpcore.studies.decide import loss_curve
@@ -160,9 +161,7 @@ def plane(kind: str) -> Any:
 def classified(kind: str) -> Any:
     """Results of the page Classes."""
     along = {"epsilon": (0.1, 1.0, 10.0), "classes": (2, 3, 5), "d": (2, 4, 8)}
-    people = Records(DRAWN, 300, 0)
     found = {
-        "excess": lambda: classes.excess_against_epsilon((0.1, 0.3, 1.0, 3.0), people, delta=1e-5, repetitions=10),
         "drawn": lambda: decision_regions.picture(Records(DRAWN, 400, 0), epsilon=2.0, delta=1e-6),
         "real": lambda: decision_regions.picture(Records("iris", 105, 0), epsilon=2.0, delta=1e-6),
     } | {
@@ -287,10 +286,13 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     yield "many passes", draws_of(geometry.learners_figure, plane("passes")), {"n": (4_000, 1_000)}
     for axis, places in (("epsilon", (1.0, 10.0)), ("classes", (5.0, 2.0)), ("d", (8.0, 2.0))):
         yield f"accuracy, {axis}", draws_of(multiclass.accuracy_figure, classified(axis)), {"cursor": places}
-    yield "classes' excess", draws_of(multiclass.classes_excess_figure, classified("excess")), {"epsilon": (1.0, 0.3)}
     for kind in ("drawn", "real"):
         yield f"regions, {kind}", draws_of(multiclass.regions_figure, classified(kind)), {}
-    yield "ledger", draws_of(ledger.ledger_figure, ledgers(), STEPS, target=1.0), {"at": (80_000, 10)}
+    yield (
+        "ledger",
+        draws_of(composition.ledger_figure, ledgers(), STEPS, span=(1, 10**8), target=1.0),
+        {"at": (80_000, 10)},
+    )
     yield "ruler", draws_of(attack.ruler_figure, ROWS, claim=1.0, picked=2), {}
     yield (
         "plane",

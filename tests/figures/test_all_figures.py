@@ -22,6 +22,7 @@ from .pictures import KEYS, all_figures, classified, orders, padded, plane, sett
 
 # Figures that are cut where their axis ends, on purpose, and say so or go on beyond it.
 CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret", "price")
+CUT += ("excess", "valley", "accuracy", "orders", "learners", "many passes")
 # Figures whose words stand beside their marks.
 WITHOUT_LEGEND = ("leak", "ruler", "uses", "proof", "bells")
 # The palette of one theme alone.
@@ -155,7 +156,7 @@ def numbers() -> dict[str, dict[str, object]]:
     free, fixed, by_p = valley("auto"), valley(0.1), pictures.columns()
     (streams, private_free), play, order = pictures.streams(), pictures.play(), orders()
     members, learners = map(plane, ("members", "people"))
-    accuracy, drift = classified("epsilon"), classified("excess")
+    accuracy = classified("epsilon")
     damage = rows_of(answer, KEYS[0])
     ledger = {curve.kind: curve.epsilon for curve in pictures.ledgers()}
     return {
@@ -238,10 +239,8 @@ def numbers() -> dict[str, dict[str, object]]:
         "accuracy, epsilon": {
             "large-margin Gaussian classifier": accuracy.learners["ellipsoids"].mean,
             "one-vs-rest": accuracy.learners["split"].mean,
-            "Bayes classifier, true distribution": accuracy.bayes,
             "the largest class": accuracy.chance,
         },
-        "classes' excess": {"upper bound, best": drift.bound},
         "ledger": {
             "Rényi, Poisson batch": ledger["poisson"],
             "Kamath's claim": ledger["kamath"],

@@ -28,20 +28,18 @@ VIEWS = [
     ("geometry/page.py", {"beside_geometry": "Rates"}, {"order_figure", "rates_figure"}),
     ("geometry/page.py", {"view": "n"}, {"learners_figure"}),
     ("perturbation/page.py", {"side": "λ"}, {"excess_figure", "valley_figure"}),
-    ("audit/page.py", {"check": "ledger"}, {"ledger_figure"}),
+    ("composition/page.py", {"repeated": "sgd"}, {"ledger_figure"}),
     ("sparsity/page.py", {"against": "p"}, {"excess_figure"}),
     ("sparsity/page.py", {"against": "n"}, {"excess_figure"}),
     ("sparsity/page.py", {"tab": "simplex", "beside": "Dimension"}, {"draws_figure", "columns_figure"}),
     ("sparsity/page.py", {"tab": "streaming"}, {"regret_figure", "play_figure"}),
-    ("multiclass/page.py", {"price_against": "excess"}, {"classes_excess_figure"}),
     ("dimension/page.py", {}, {"dimension_figure", "orthant_figure"}),
     ("multiclass/page.py", {"price_against": "epsilon"}, {"accuracy_figure"}),
     ("multiclass/page.py", {"n": 300}, {"accuracy_figure"}),
-    ("geometry/page.py", {"beside_geometry": "Tracing"}, {"members_figure"}),
+    ("geometry/page.py", {"beside_geometry": "Membership attack"}, {"members_figure"}),
     ("sparsity/page.py", {}, {"excess_figure"}),
     ("overview/page.py", {}, {"price_figure", "bells_figure"}),
     ("decide/page.py", {"n": 500, "more": "equivalent"}, {"equivalent_figure"}),
-    ("decide/page.py", {"n": 500, "more": "repeated"}, {"ledger_figure"}),
 ]
 
 

@@ -24,7 +24,7 @@ def test_the_axis_of_norm_orders_goes_from_the_lasso_to_the_box():
 def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, vertices):
     found = noise.ball_picture(p_norm, **BUDGET)
     figure = ball_figure(found, theme="light", height=380)
-    ball, _, noisy, models, best = figure.data
+    ball, noisy, models, best = figure.data
     assert np.array_equal(np.column_stack([ball.x, ball.y]), found.ball)
     order = p_norm
     lengths = np.linalg.norm(found.ball, order, axis=1)
@@ -34,5 +34,3 @@ def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, vertices
     assert np.allclose(models.marker.size, 6.0 + 26.0 * np.sqrt(share))
     assert len(models.x) <= vertices and (vertices == 4 or len(models.x) > 150)
     assert (best.x[0], best.y[0]) == tuple(found.best) and best.marker.line.color == TEXT["light"]
-    away = np.linalg.norm(found.level - found.mean, axis=1)
-    assert away == pytest.approx(np.full(len(away), away[0]), rel=1e-12), "a level of the density"

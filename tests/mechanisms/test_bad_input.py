@@ -385,7 +385,7 @@ def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):
         ("sparsity/page.py", {"tab": "simplex", "lam": 1e-4, "epsilon": 0.01}),
         pytest.param("sparsity/page.py", {"tab": "l1", "against": "n", "n": 1_000}, marks=pytest.mark.nightly),
         ("multiclass/page.py", {"lam": 0.005, "epsilon": 0.01, "n": 200}),
-        ("audit/page.py", {"check": "ledger", "epsilon": 10.0}),
+        ("composition/page.py", {"repeated": "sgd", "epsilon": 10.0}),
         # The library's sentences that are no refusals.
         ("sources/page.py", {"about": "errata"}),
         *(

@@ -13,9 +13,9 @@ from dpcore import data
 from dpcore.audit import attack_success
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.studies.decide import loss_curve
-from pages.audit import published
 from pages.geometry import words as geometry
 from pages.multiclass import words
+from pages.papers import exhibits
 
 from .. import briefings
 from ..harness import ROOT, Server, fork
@@ -60,4 +60,4 @@ def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of Decide, Classes and Trust: charts need not be exact where they are only compared with one another."""
     monkeypatch.setattr(loss_curve, "SPLITS", 2)
     monkeypatch.setattr(words, "effort", lambda *_: (2, 2))
-    monkeypatch.setattr(published, "run_exhibit", functools.partial(published.run_exhibit, runs=1_000))
+    monkeypatch.setattr(exhibits, "run_exhibit", functools.partial(exhibits.run_exhibit, runs=1_000))

@@ -1,4 +1,4 @@
-"""The page Audit, attack: its sentence, bars, controls and code, in the default state and in random ones."""
+"""The page Audit: its sentence, bars, controls and code, in the default state and in random ones."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from dpcore.audit import all_versions
 from dpcore.audit.attacks import attacks_of, get_attack
 from dpcore.audit.bugs import BUGS
 from dpcore.audit.game import Audit, worst_plan
-from pages.audit import attack
-from pages.audit import attack_words as words
+from pages.audit import words
 from pages.background.asking import SHOWN
 from pages.background.jobs import Job
 from pages.ui.numbers import rounded
@@ -75,7 +74,7 @@ def test_the_default_state_teaches_without_a_click():
     assert BUGS["missing_factor_2"].sentence in texts(page)
     limit, _, before, now, mark = figure(page, "false alarms")["data"]
     curve, standings = job_of(page).answer.snapshot.curves[None], job_of(page).answer.snapshot.standings
-    assert np.array_equal(numbers(limit["y"]), curve.missed(attack.FALSE))
+    assert np.array_equal(numbers(limit["y"]), curve.missed(np.array(numbers(limit["x"]))))
     assert np.array_equal(numbers(now["y"]), standings["missing_factor_2"].missed)
     assert np.array_equal(numbers(before["y"]), standings[None].missed)
     x, y = numbers(mark["x"])[0], numbers(mark["y"])[0]

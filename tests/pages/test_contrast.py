@@ -14,7 +14,7 @@ import pytest
 
 from dpcore.figures.style import BACKGROUND, FAMILIES, TEXT, Theme, note
 from dpcore.studies.decide import loss_curve
-from pages.audit import published
+from pages.papers import exhibits
 from pages.ui.theme import look
 from tests.figures.test_figures import contrast
 from tests.harness import ROOT
@@ -34,20 +34,19 @@ PAGES = {
     "classes": ("multiclass/page.py", {"n": 300, "C": 2}),
     "survey": ("survey/page.py", {}),
     "attack": ("audit/page.py", {"runs": 2_000}),
-    "ledger": ("audit/page.py", {"check": "ledger"}),
-    "published": ("audit/page.py", {"check": "published"}),
+    "composition": ("composition/page.py", {}),
+    "noisy SGD": ("composition/page.py", {"repeated": "sgd"}),
+    "published": ("papers/page.py", {"evidence": "runs"}),
     "decide": ("decide/page.py", {"n": 500}),
     "decide, all mechanisms": ("decide/page.py", {"more": "compare", "n": 500}),
-    "decide, repeated releases": ("decide/page.py", {"more": "repeated", "n": 500}),
     "decide, deployments": ("decide/page.py", {"more": "deployments", "n": 500}),
-    "sources": ("sources/page.py", {}),
-    "sources, done again": ("sources/page.py", {"about": "reproductions", "reproduced": "kamath-three-ways"}),
+    "papers": ("papers/page.py", {}),
+    "papers, done again": ("papers/page.py", {"about": "reproductions", "reproduced": "kamath-three-ways"}),
 }
 # Views that draw bounds of their own.
 BOUNDS = {
     "l1 ball, n": ("sparsity/page.py", {"against": "n", "p": 64}),
     "l1 ball, p": ("sparsity/page.py", {"against": "p"}),
-    "classes, excess": ("multiclass/page.py", {"n": 300, "C": 2, "price_against": "excess"}),
 }
 
 
@@ -57,7 +56,7 @@ def seen(name: str, theme: Theme) -> tuple[dict[str, dict], str]:
     script, state = (PAGES | BOUNDS)[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_curve, "SPLITS", 2)
-        patch.setattr(published, "run_exhibit", functools.partial(published.run_exhibit, runs=1_000))
+        patch.setattr(exhibits, "run_exhibit", functools.partial(exhibits.run_exhibit, runs=1_000))
         page = shown(script, theme, **state)
     return {alt: json.loads(chart["figure"]) for alt, chart in charts(page).items()}, headline(page)
 

@@ -105,10 +105,11 @@ TABS = {
     "sparsity": ({"tab": "l1"}, {"tab": "simplex"}, {"tab": "streaming"}),
     "geometry": ({"view": "order"}, {"view": "n"}),
     "multiclass": ({},),
-    "audit": ({"check": "attack"}, {"check": "ledger"}, {"check": "published"}),
+    "audit": ({},),
+    "composition": ({"repeated": "gaussian"}, {"repeated": "sgd"}),
     "survey": ({},),
     "decide": ({},),
-    "sources": ({"about": "errata"}, {"about": "glossary"}),
+    "papers": ({"about": "errata"}, {"about": "algorithms"}),
 }
 # Each the default of another page, where there are several: what an address without it cannot tell from "not set".
 BY_HAND = {"epsilon": 0.5, "delta": 1e-5, "n": 3_000, "p": 256, "lam": 0.01, "m": 20, "seed": 11}

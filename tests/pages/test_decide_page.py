@@ -19,7 +19,6 @@ from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.loss_curve import lost_curve
 from dpcore.studies.decide.release_ledger import ReleaseLedger
-from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
 from pages.decide import takeaway, words
 from pages.decide.upload import form
@@ -163,7 +162,7 @@ def test_files_that_the_page_of_an_example_does_not_take_are_told(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("more", "answers"), [(None, 1), ("repeated", 1), ("groups", 2), ("needed", 2), ("equivalent", 2), ("compare", 2)]
+    ("more", "answers"), [(None, 1), ("groups", 2), ("needed", 2), ("equivalent", 2), ("compare", 2)]
 )
 def test_what_is_signed_counts_the_answers_of_the_views_too(more, answers, monkeypatch):
     counted = []
@@ -173,29 +172,14 @@ def test_what_is_signed_counts_the_answers_of_the_views_too(more, answers, monke
     assert counted[-1] == answers
 
 
-def test_no_number_of_the_attacker_s_is_rounded_down_and_rows_of_a_person_are_told_apart(monkeypatch):
-    held = own_file(monkeypatch, records=3)
-    page = finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5, more="repeated", releases=2))
-    answer = answer_of(Problem(held.key, n=280, p=held.source.p, delta=1e-6, seed=7), 0.5, records=3)
-    after = answer.spent(2)
-    assert f"right at most {after.of_100} times" in texts(page) and "one of your 3 records" in texts(page)
-    told = float(re.search(r"privacy spent is \*\*ε = ([\d.]+)\*\*", texts(page))[1])
-    each = float(re.search(r"give each release ε = ([\d.]+\d)", texts(page))[1])
-    assert after.epsilon * (1 - 1e-9) <= told <= after.epsilon * 1.01
-    assert repeated_releases(
-        answer.curve.setting.problem.plan(answer.plan.mechanism, each), 2, 3
-    ).epsilon <= answer.epsilon * (1 + 1e-9)
+def test_rows_of_a_person_are_told_apart(monkeypatch):
+    own_file(monkeypatch, records=3)
+    assert "one of your 3 records" in texts(finished(open_script(PAGE, at_hand=OWN_FILE, keep=0.5, releases=2)))
 
 
-def test_repeated_releases_cost_more_and_say_what_each_may_have():
-    page = opened(more="repeated", releases=4)
-    told = texts(page)
-    assert said(page).endswith("after 4 releases.") and "Attack success of one release" in told
-    assert "**4 releases**" in told and "1 record per person" in told
-    epsilon = answer_of(Problem("synthetic", n=500, p=8, delta=1e-6, seed=7), 0.8).epsilon
-    assert float(re.search(r"privacy spent is \*\*ε = ([\d.]+)\*\*", told)[1]) > 2 * epsilon
-    assert float(re.search(r"give each release ε = ([\d.]+)", told)[1].rstrip(".")) < epsilon / 2
-    assert "the guarantee holds as stated" in texts(opened(more="repeated"))
+def test_planned_releases_are_in_the_headline():
+    page = opened(releases=4)
+    assert said(page).endswith("after 4 releases.") and "Attack success of one release" in texts(page)
 
 
 def test_every_registered_mechanism_is_in_the_table_with_its_budget_or_its_reason():

@@ -35,9 +35,8 @@ VIEWS: dict[str, dict[str, Any]] = {
     "geometry, box": {"view": "n", "p_norm": "∞", "p": 8},
     "multiclass": {"n": 500},
     "multiclass, epsilon": {"price_against": "epsilon", "class_records": "iris"},
-    "multiclass, excess": {"price_against": "excess"},
     "survey": {},
-    "audit": {"check": "ledger", "batch": 100, "steps": 1_000, "epsilon": 0.5},
+    "composition": {"repeated": "sgd", "batch": 100, "steps": 1_000, "epsilon": 0.5},
     "decide": {"n": 500},
 }
 
@@ -77,8 +76,8 @@ def test_the_code_draws_a_picture_that_is_shown_and_chips_set_values_that_there_
 
 
 def test_a_chip_sets_its_controls():
-    page = finished(open_app("survey/page.py"))
-    assert finished(press_chip(page, "ε = 0.1")).session_state["epsilon"] == 0.1 and "ε = 0.1" in said(page)
+    page = finished(press_chip(finished(open_app("survey/page.py")), "ten people at ε = 0.1"))
+    assert page.session_state["epsilon"] == 0.1 and page.session_state["n"] == 10 and "ε = 0.1" in said(page)
 
 
 ENDLESS = ("runs",)  # a million runs of each version of a mechanism are played while one looks, for many minutes

@@ -32,7 +32,7 @@ STATES = {
     "geometry": (15, 0.06),
     "multiclass": (10, 0.06),
     "survey": (10, 0.9),
-    "sources": (15, 0.9),
+    "papers": (15, 0.9),
 }
 COSTLY = ("epsilon", "delta", "n", "p", "lam", "m", "seed", "records", "class_records", "mechanism", "C", "columns")
 COSTLY += ("at_hand",)
@@ -123,7 +123,7 @@ def test_every_link_leads_to_identical_charts(page, part, few_runs):
         assert values(fresh) == values(app), link
         assert pictures(fresh) == pictures(app), link
         assert remarks(fresh) == "", link
-    # Sources has few controls: chance repeats a third of its states.
+    # Papers has few controls: chance repeats a third of its states.
     assert len(seen) >= 0.5 * part * states
 
 

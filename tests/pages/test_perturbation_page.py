@@ -70,35 +70,30 @@ def rows(answer, question, *step, se=0.001, noise="gaussian", **more) -> pd.Data
     return pd.DataFrame(made)
 
 
-def test_the_sentence_names_the_winner_and_by_how_much():
-    said = words.takeaway(rows(0.02, 0.005), PEOPLE)
-    assert tells(
-        said, "ε = 0.5", "1,000 people", "**objective perturbation**", "**0.005**", "0.02 for output", "(4.0 times"
-    )
-    said = words.takeaway(rows(0.02, 0.005, 0.001), PEOPLE)
-    assert tells(said, "**gradient perturbation**", "**0.001**", "0.005 for objective", "(5.0 times", "0.02 for output")
-    assert said.endswith("(20 times as much).")
-    said = words.takeaway(rows(0.02, 0.05), PEOPLE)
-    assert tells(said, "**output perturbation**", "**0.02**", "0.05 for objective", "(2.5 times")
+def test_the_sentence_names_the_winner_and_all_numbers():
+    said = words.takeaway(rows(0.02, 0.005))
+    assert said == "At ε = 0.5, noise in the **objective** costs least: excess risk **0.005**, output 0.02."
+    said = words.takeaway(rows(0.02, 0.005, 0.001))
+    assert said.endswith("noise in the **gradient** costs least: excess risk **0.001**, objective 0.005, output 0.02.")
+    assert "in the **output** costs least: excess risk **0.02**, objective 0.05." in words.takeaway(rows(0.02, 0.05))
     assert words.winner(rows(0.02, 0.05)) == "output" and words.winner(rows(0.02, 0.005)) == "objective"
     assert words.winner(rows(0.02, 0.05, 0.01)) == "gradient"
 
 
-def test_what_the_draws_cannot_tell_is_called_too_close():
-    said = words.takeaway(rows(0.02, 0.0185, se=0.001), PEOPLE)
-    assert "too close to call" in said and "0.0185 and 0.02, ± 0.001 from 50 draws" in said and "% more" not in said
-    assert "(8.1% more)" in words.takeaway(rows(0.02, 0.0185, se=0.0001), PEOPLE)
-    said = words.takeaway(rows(0.5, 0.02, 0.0185, se=0.001), PEOPLE)
-    assert tells(said, "**gradient perturbation** and objective perturbation", "0.0185 and 0.02, ± 0.001")
-    assert said.endswith("; output perturbation has 0.5.")
+def test_what_the_draws_cannot_tell_is_no_difference():
+    said = words.takeaway(rows(0.02, 0.0185, se=0.001))
+    assert "costs the same within the error" in said and "0.018 and 0.02, ± 0.001" in said
+    assert "costs least" in words.takeaway(rows(0.02, 0.0185, se=0.0001))
+    said = words.takeaway(rows(0.5, 0.02, 0.0185, se=0.001))
+    assert tells(said, "**gradient** and in the objective", "0.018 and 0.02, ± 0.001, output 0.5.")
 
 
 def test_a_refusal_says_what_the_rule_and_what_to_do():
-    said = words.takeaway(rows(0.3, None), PEOPLE)
+    said = words.takeaway(rows(0.3, None))
     assert tells(said, "Objective perturbation gives **no guarantee**", "λ > 0.02", "(here 0.01)", "Raise λ or ε")
     assert tells(said, "or use output perturbation", "**0.3**")
-    assert "use" not in words.takeaway(rows(None, None), PEOPLE)
-    assert tells(words.takeaway(rows(0.3, None, 0.1), PEOPLE), "or use gradient perturbation", "**0.1**")
+    assert "use" not in words.takeaway(rows(None, None))
+    assert tells(words.takeaway(rows(0.3, None, 0.1)), "or use gradient perturbation", "**0.1**")
     assert words.winner(rows(None, None)) == "output"
 
 
@@ -147,8 +142,8 @@ def test_the_default_state_teaches_without_a_click():
     page = finished(open_app("perturbation/page.py"))
     assert not page.exception and not page.error
     said = re.sub(r"<[^>]+>", "", headline(page))
-    assert said == spaced(plain(words.takeaway(here, PEOPLE)))
-    assert tells(said, "objective perturbation has the smallest excess risk", "times as much")
+    assert said == spaced(plain(words.takeaway(here)))
+    assert tells(said, "noise in the objective costs least", "gradient 0.02")
     assert "Same guarantee: (1, 10⁻⁷)" in texts(page)
     problem = dpcore.Problem("synthetic", n=2_000, lam=0.005, delta=1e-7, theta_norm=BALL, seed=7)
     chain = proof_chain(ProofQuestion(dpcore.make_mechanism("objective_gaussian"), problem, 1.0, 50))

@@ -29,10 +29,9 @@ VIEWS: dict[str, dict[str, Any]] = {
     "geometry, n": {"p": 8, "view": "n"},
     "multiclass": {"n": 300, "C": 2, "lam": 0.02},
     "multiclass, epsilon": {"n": 300, "C": 2, "price_against": "epsilon"},
-    "multiclass, excess": {"n": 300, "C": 2, "price_against": "excess"},
     "audit": {"runs": 2_000},
     "decide": {"n": 300},
-    "audit, ledger": {"check": "ledger", "steps": 1_000, "batch": 10},
+    "composition, noisy SGD": {"repeated": "sgd", "steps": 1_000, "batch": 10},
 }
 # Several releases of each of several learners: too long for every run.
 CASES = [pytest.param(view, marks=pytest.mark.nightly) if view == "multiclass, epsilon" else view for view in VIEWS]

@@ -109,7 +109,6 @@ def test_knobs_make_curves_of_their_own():
 def test_the_noise_of_the_ball_is_that_of_forty_people_and_its_models_are_best_for_it(p_norm):
     found, q = noise.ball_picture(p_norm, epsilon=1.0, delta=1e-6), dual_order(p_norm)
     scale = 2.0 / 40 * 2.0 ** (0.5 - 1.0 / q) / gaussian_mu(Budget(1.0, 1e-6))
-    assert np.allclose(np.linalg.norm(found.level - found.mean, axis=1), scale, rtol=1e-9)
     # 400 normals: their mean square is within a quarter of 1 but with probability 4e-4 (chi-square).
     assert np.mean((found.noisy - found.mean) ** 2) == pytest.approx(scale**2, rel=0.25)
     assert np.linalg.norm(found.mean, q) == pytest.approx(1.0)
@@ -134,13 +133,11 @@ def test_errors_of_a_private_mean_are_those_of_the_law_and_the_bound_holds():
 
 @pytest.mark.parametrize("records", excess_by_norm.RECORDS)
 @pytest.mark.parametrize(("d", "n", "epsilon"), [(8, 300, 3.0), (1_000, 2_000, 1.0), (200, 50, 0.1)])
-def test_the_excess_against_the_norm_order_lies_between_its_ends_for_these_records(records, d, n, epsilon):
+def test_the_excess_against_the_norm_order_stays_below_its_bounds(records, d, n, epsilon):
     found = excess_by_norm.against_order(d, n, epsilon, 1e-6, seed=1, repetitions=20, records=records)
-    low, high = found.proved
-    error = 4.0 * found.se + 1e-12
-    assert (low <= found.mean + error).all() and (found.mean <= high + error).all()
-    bound = np.where(np.array(found.chosen) == "vertices", found.vertices.bound, found.gaussian.bound)
-    assert (high <= bound + 1e-12).all()
+    for side in (found.vertices, found.gaussian):
+        assert (side.noiseless <= side.mean + 1e-12).all() and (side.mean <= side.bound + 4.0 * side.se + 1e-12).all()
+    assert (found.signal[0] > 0.5) >= (records == "all"), "no record is zero"
 
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.5])

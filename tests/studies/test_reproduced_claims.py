@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from dpcore.figures.sources.reproductions import reproduction_figure
+from dpcore.figures.papers.reproductions import reproduction_figure
 from dpcore.studies.papers import pathak_raj
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.studies.papers.reproductions import bassily_transition as bassily

@@ -5,19 +5,14 @@ anything seen there influences what is published.
 """
 
 import dataclasses as dc
-import functools
 import math
 from fractions import Fraction
-
-from scipy.optimize import brentq
 
 from ...accounting.attack_limits import attack_cap, joint_attack_limit
 from ...accounting.composition import advanced_epsilon
 from ...accounting.tradeoff import TradeoffCurve, repeated_releases_curve
 from ...core.privacy import Budget, NotApplicable, rounded_up
-from ...core.specification import Spec
 from ...core.validation import check_real, integer
-from ...mechanisms import Mechanism
 from ...mechanisms.plan import Plan
 
 MOST_RELEASES = 1_000
@@ -25,8 +20,6 @@ MOST_RECORDS = 100
 
 _SAFETY = 1e-9  # as in `accounting`
 _LARGEST_LOSS = 700.0  # that advanced composition's formula takes
-_SHARP = 1e-4  # relative accuracy of an epsilon
-_HALVINGS = 20
 
 
 @dc.dataclass(frozen=True)
@@ -112,54 +105,6 @@ def guarantee_alone(one: Budget, releases: int, records: int) -> Budget | None:
     log = math.log(k * one.delta) + (g - 1) * one.epsilon
     log += math.log(math.expm1(-g * one.epsilon) / math.expm1(-one.epsilon))
     return Budget(epsilon, math.exp(log) * (1 + _SAFETY)) if log < -_SAFETY else None
-
-
-@functools.lru_cache(maxsize=256)
-def budget_each(mechanism: Mechanism, spec: Spec, total: Budget, releases: int, records: int) -> Budget:
-    """Largest budget of each release, to within 0.01%, with which all releases together spend at most `total`.
-
-    Each release is calibrated at the total's delta, at which the whole is read too. spec: as one asks for a release:
-    where lam sets what a release costs (streams), a number leaves nothing to choose. Raises NotApplicable where no
-    epsilon does, or where the mechanism does not apply at any that does.
-
-    >>> from dpcore import calibrate
-    >>> plan = calibrate("output_gaussian", n=1000, p=4, epsilon=1.0, delta=1e-6)
-    >>> each = budget_each(plan.mechanism, plan.spec, Budget(1.0, 1e-6), releases=10, records=1)
-    >>> round(each.epsilon, 3)
-    0.291
-    """
-    k, g = _planned(releases, records)
-
-    @functools.cache
-    def excess(log_epsilon: float) -> float:
-        plan = mechanism.calibrate(spec, Budget(math.exp(log_epsilon), total.delta))
-        spent = repeated_releases(plan, k, g, total.delta).epsilon
-        return min(math.log(spent / total.epsilon), 1.0)
-
-    high = math.log(total.epsilon)
-    if excess(high) <= 0.0:
-        return total
-    lowest, step = high - _HALVINGS * math.log(2.0), math.log(2.0)
-    while high > lowest:
-        try:
-            if excess(high - step) <= 0.0:
-                break
-            high -= step
-        except NotApplicable:
-            # Of a smaller epsilon than the one that is sought, maybe.
-            if step < _SHARP:
-                raise
-            step *= 0.5
-    else:
-        raise NotApplicable(
-            f"{mechanism.key} keeps no {k} releases, or {g} records, within epsilon = {total.epsilon:g} "
-            f"at delta = {total.delta:g}"
-        )
-    low = high - step
-    found = brentq(excess, low, high, xtol=0.1 * _SHARP)
-    while excess(found) > 0.0:
-        found = max(low, found - 0.2 * _SHARP)
-    return Budget(math.exp(found), total.delta)
 
 
 def _planned(releases: int, records: int) -> tuple[int, int]:

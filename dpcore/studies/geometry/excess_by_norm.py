@@ -4,12 +4,13 @@ f(x, z) = -<x, z>, ||x||_p <= 1, ||z||_q* <= 1. Two private answers from zbar, t
 mechanism among the 2 d points +-e_j of the L1 ball, which lies in every other one, with scores <zbar, v>; and the x
 that is best for zbar plus Gaussian noise. docs/formulas.md, "Geometry experiments", proves their bounds.
 
-Records, all others being zero, of ||z||_q* = 1, by name; l1 and l2 are the same columns for every p:
-l2: fingerprinting rows as in `hardest_data`, so few that no private answer learns the L2 ball (`fingerprinted`);
+Records, all others being zero, of ||z||_q* = 1, by name; all, l1 and l2 are the same columns for every p:
+all: fingerprinting rows as in `hardest_data`, no record is zero;
+l2: so few of them that no private answer learns the L2 ball (`fingerprinted`);
 l1: e_1, so often that the exponential mechanism has its largest excess on the L1 ball (`one_column`);
 packing: at each order k copies of e_1 or of one vector of signs, on which `theory.lower_bounds.linear_packing` is
 largest;
-each: for each norm order whichever of these is the hardest for the mechanism with the smaller bound.
+each: for each norm order whichever of the last three is the hardest for the mechanism with the smaller bound.
 Source: the comparison is of the bounds of Bassily, Guzmán and Nandi 2021, Table 1; constants derived here.
 """
 
@@ -32,7 +33,7 @@ from ...core.validation import check_real, integer, norm_order, one_of
 from ...theory.lower_bounds import linear_packing, linear_packing_records
 
 VERTICES, GAUSSIAN = "vertices", "gaussian"
-RECORDS = ("each", "l1", "l2", "packing")
+RECORDS = ("each", "l1", "l2", "packing", "all")
 _FIXED = (1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 _APART = 0.005
 _SHARE = 0.2  # of sqrt(d ln(1/delta)) / epsilon; the proof has some constant
@@ -79,20 +80,6 @@ class AgainstOrder:
     epsilon: float
     delta: float
     repetitions: int
-
-    @property
-    def proved(self) -> tuple[Array, Array]:
-        """Ends between which the chosen mechanism's excess is proved to lie on these records, [K] each; a low end of
-        -inf where nothing is.
-
-        A vertex leaves at least what the best one leaves, and by temperature times ln 2d more on average. Nobody
-        leaves more than 2 ||zbar||_q*.
-        """
-        by_vertex = np.array(self.chosen) == VERTICES
-        choice = vertex_temperature(self.n, self.epsilon) * math.log(2.0 * self.d)
-        low = np.where(by_vertex, self.vertices.noiseless, -math.inf)
-        high = np.where(by_vertex, self.vertices.noiseless + choice, self.gaussian.bound)
-        return low, np.minimum(high, 2.0 * self.signal)
 
 
 def order_text(p_norm: float) -> str:
@@ -148,8 +135,9 @@ def against_order(
         "l1": np.full(len(grid), one_column(d, n, epsilon)),
         "l2": np.full(len(grid), fingerprinted(d, n, budget)),
         "packing": packed,
+        "all": np.full(len(grid), n),
     }
-    names = RECORDS[1:] if one_of("records", records, RECORDS) == "each" else (records,)
+    names = RECORDS[1:4] if one_of("records", records, RECORDS) == "each" else (records,)
     duals, temperature, mu = [dual_order(p) for p in grid], vertex_temperature(n, epsilon), gaussian_mu(budget)
     sigmas = [2.0 / n * widening(2.0, q, d) / mu for q in duals]
     vertex_bound = np.array([min(2.0, 1.0 - d ** (-1.0 / q) + temperature * math.log(2.0 * d)) for q in duals])
@@ -159,7 +147,7 @@ def against_order(
     each = np.zeros((1, len(grid)))
     for name in names:
         setting = (rows[name], tuple(grid), d, n, mu, temperature, seed, repetitions)
-        found = _excess_on_fingerprints(*setting) if name == "l2" else _excess_on_one_column(*setting)
+        found = _excess_on_fingerprints(*setting) if name in ("l2", "all") else _excess_on_one_column(*setting)
         # No mean is above the signal, as both answers are better than x = 0: signs that cannot be harder are left out.
         for k in np.flatnonzero(signs & (packed / n > each.max(axis=0))) if name == "packing" else ():
             found[:, k] = _excess_on_signs(int(packed[k]), grid[k], d, n, mu, temperature, seed, repetitions)

@@ -29,8 +29,7 @@ class BallPicture:
     """Points of the plane: rows (x_1, x_2).
 
     ball: the boundary ||x||_p_norm = 1, [361, 2]. mean: the true mean, with ||mean||_q* = 1. noisy: noisy means,
-    [K, 2]. level: where their density is exp(-1/2) of its peak, [361, 2]. models: [K, 2], of the noisy means; best: of
-    the true one. records: whose mean it is.
+    [K, 2]. models: [K, 2], of the noisy means; best: of the true one. records: whose mean it is.
     """
 
     records: int
@@ -38,7 +37,6 @@ class BallPicture:
     ball: Array
     mean: Array
     noisy: Array
-    level: Array
     models: Array
     best: Array
 
@@ -63,7 +61,6 @@ def ball_picture(p_norm: float, *, epsilon: float, delta: float, seed: int = 0) 
         round_ / length(round_, p_norm),
         mean,
         noisy,
-        mean + scale * round_ / length(round_, noise.order),
         ball.extreme(noisy),
         ball.extreme(mean),
     )

@@ -31,8 +31,9 @@ _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
 
 @dc.dataclass(frozen=True)
 class ExcessAlong:
-    """Mean excess of ellipsoids on the training records along an axis, its bound, and that of Phi = 0, as in
-    `Excesses`; arrays [K], nan before they are computed."""
+    """Mean excess of ellipsoids on the training records along an axis, over the least loss of all models; its bound,
+    proved over the best model of norm <= theta_norm and raised by the difference; and the excess of Phi = 0. Arrays
+    [K], nan before they are computed and, but the last, where there is no guarantee."""
 
     mean: Array
     bound: Array
@@ -65,32 +66,6 @@ class Accuracies:
     repetitions: int
     datasets: int
     test_records: int
-
-
-@dc.dataclass(frozen=True)
-class Excesses:
-    """Mean loss of private ellipsoids on the training records against epsilon; arrays [K].
-
-    excess: over `least`, the smallest mean loss of all models. bound: on its mean, proved over the best model of norm
-    <= theta_norm, whose mean loss is `in_ball`, and raised by the difference; it says nothing above `nothing`, the
-    excess of Phi = 0. over: J - J*, the excess over the regularised optimum; over_bound: the mean of ||B||^2 / 2 lam,
-    of which each release with noise B is proved to keep below its own; over_nothing: the excess of Phi = 0. lam: of
-    each plan, nan where there is none, and why is in `reasons`.
-    """
-
-    epsilon: Array
-    excess: Summary
-    bound: Array
-    over: Summary
-    over_bound: Array
-    over_nothing: Array
-    lam: Array
-    least: float
-    in_ball: float
-    theta_norm: float
-    nothing: float
-    reasons: tuple[str, ...]
-    repetitions: int
 
 
 @dc.dataclass(frozen=True)
@@ -234,43 +209,6 @@ def accuracy_against(axis: Axis, values: Sequence[float], records: Records, **as
     """
     *_, found = AccuracyQuestion(axis, tuple(values), records, **asked).snapshots()
     return found
-
-
-def excess_against_epsilon(
-    epsilons: Sequence[float],
-    records: Records,
-    *,
-    delta: float,
-    lam: float | str = "auto",
-    repetitions: int = 6,
-    cancelled: Cancelled = never,
-) -> Excesses:
-    """Excess risk of private ellipsoids along epsilon, with bounds.
-
-    >>> found = excess_against_epsilon((1.0, 10.0), Records("gaussian_classes", 200, 0), delta=1e-5)
-    >>> bool((found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all())
-    True
-    """
-    runs = [releases("ellipsoids", records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
-    least, best = least_of(records)
-    excess = np.array([found.risk for found in runs]) - least
-    over = np.array([found.over for found in runs])
-    missing = np.full(len(runs), np.nan)
-    return Excesses(
-        np.asarray(epsilons, float),
-        measured_of(excess, missing),
-        np.array([_bound(found) for found in runs]) + best.risk - least,
-        measured_of(over, missing),
-        np.array([found.each for found in runs]).mean(axis=1),
-        np.array([found.zero for found in runs]),
-        np.array([found.lam for found in runs]),
-        least,
-        best.risk,
-        best.radius,
-        records.split().classes - 1.0 - least,
-        tuple(found.reason for found in runs),
-        repetitions,
-    )
 
 
 def _at(records: Records, axis: Axis, value: float) -> Records:

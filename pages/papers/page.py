@@ -1,18 +1,18 @@
-"""Sources: where does every curve come from, what is published, and what is correct?"""
+"""Papers: what do the five documents say, what is correct, and which page shows it?"""
 
 import pandas as pd
 import streamlit as st
 
 from dpcore.figures.named_bars import corrections_figure
-from dpcore.figures.sources.reproductions import reproduction_figure
+from dpcore.figures.papers.reproductions import reproduction_figure
 from dpcore.figures.style import FAMILIES
-from dpcore.mechanisms import mechanism_class
+from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.papers.errata import KINDS, recomputed, three_digits
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction
 from pages.background.asking import ask
-from pages.sources import words
-from pages.sources.short_run import ShortRun
-from pages.sources.table import code, link, small, table, text
+from pages.papers import exhibits, words
+from pages.papers.short_run import ShortRun
+from pages.papers.table import code, link, small, table, text
 from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import plain, readable
@@ -21,10 +21,9 @@ from pages.ui.numbers import rounded
 from pages.ui.page import Page
 from pages.ui.pickers import switch
 from pages.ui.sidebar import ALL_BUT_SEED, KEYS, sidebar
-from pages.ui.terms import GLOSSARY
 
 HEIGHT = 460
-SEEDED = ("errata", "reproductions")  # views in which chance plays
+SEED = 7  # of the corrections that need draws
 PLACE = 430  # px of the smallest figure that is done again
 
 
@@ -41,7 +40,7 @@ def show_errata(seed: int) -> None:
         height=HEIGHT,
     )
     live_figure(chart, key="corrections", alt=plain(sentence), height=HEIGHT)
-    small_print(words.caption(found))
+    small_print(words.CAPTION)
     st.html(
         table(
             "Published and corrected, computed now",
@@ -71,17 +70,23 @@ def show_errata(seed: int) -> None:
 
 
 def show_algorithms() -> None:
+    page.headline(words.algorithms_told(), colour=ink)
+    st.html(
+        table(
+            "Algorithms, bounds and figures of the five documents, and where they are",
+            ["document", "item", "see it"],
+            [
+                [text(readable(row["document"])), text(row["item"]), link(row["view"], row["address"])]
+                for row in words.DOCUMENTS
+            ],
+        )
+    )
     rows = []
-    for entry in words.algorithms():
-        name, source, outside = entry["algorithm"], entry["source"], ""
-        links = [] if entry["address"] is None else [link("view", entry["address"])]
-        if key := entry["mechanism"]:
-            cls = mechanism_class(key)
-            name, source, outside = cls.label, cls.source, words.outside(key)
-            links.append(link("attack", words.attack_of(key)))
-        rows.append([text(f"{name[0].upper()}{name[1:]}") + small(outside), text(readable(source)), "<br>".join(links)])
-    page.headline(f"**{len(rows)}** algorithms, each with a view that shows it.", colour=ink)
-    st.html(table("Algorithms", ["algorithm", "source", "see it"], rows))
+    for key in list_mechanisms():
+        cls = mechanism_class(key)
+        named = text(f"{cls.label[0].upper()}{cls.label[1:]}") + small(words.outside(key))
+        rows.append([named, text(readable(cls.source)), link("attack", words.attack_of(key))])
+    st.html(table("Mechanisms of this library", ["mechanism", "source", "see it"], rows))
     behind_nothing()
 
 
@@ -149,32 +154,24 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     return outcome
 
 
-def show_glossary() -> None:
-    page.headline(f"**{len(GLOSSARY)}** terms that the pages use, each in a sentence or two.", colour=ink)
-    st.html(
-        table(
-            "Glossary",
-            ["term", "meaning", "pages"],
-            [[text(entry[column]) for column in ("word", "meaning", "pages")] for entry in GLOSSARY],
-        )
-    )
-    behind_nothing()
-
-
 theme = current_theme()
 ink = FAMILIES[theme]["frank_wolfe"]
-page = Page("Where does every curve come from?")
+page = Page("What do the papers say, and what is correct?")
 with page.pickers:
     view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
-    reproduced = ""
+    evidence, reproduced = "computed", ""
+    if view == "errata":
+        evidence = switch("Numbers", words.EVIDENCE, "computed", key="evidence")
     if view == "reproductions":
         reproduced = url_controls.select(
             "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=640
         )
-controls = sidebar(default_n=2_000, max_columns=8, unused=ALL_BUT_SEED if view in SEEDED else KEYS)
-{
-    "errata": lambda: show_errata(controls.seed),
-    "algorithms": show_algorithms,
-    "reproductions": lambda: show_reproduction(reproduced, controls.seed),
-    "glossary": show_glossary,
-}[view]()
+controls = sidebar(default_n=2_000, max_columns=8, unused=ALL_BUT_SEED if view == "reproductions" else KEYS)
+if view == "reproductions":
+    show_reproduction(reproduced, controls.seed)
+elif view == "algorithms":
+    show_algorithms()
+elif evidence == "computed":
+    show_errata(SEED)
+else:
+    exhibits.show(page, SEED)

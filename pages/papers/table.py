@@ -25,7 +25,7 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -
         for row in rows
     )
     return (
-        f'{_STYLE}<table class="sources-table"><caption>{html.escape(caption)}</caption>'
+        f'{_STYLE}<table class="papers-table"><caption>{html.escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 

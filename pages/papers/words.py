@@ -1,40 +1,29 @@
-"""The words of the page Sources. Every number comes from `dpcore`."""
+"""The words of the page Papers. Every number comes from `dpcore`."""
 
 import re
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlencode
 
 from dpcore.core.facts import facts_beside, text_beside
-from dpcore.mechanisms import list_mechanisms, mechanism_class, origin_of
+from dpcore.mechanisms import mechanism_class, origin_of
 from dpcore.studies.papers.errata import Recomputed, three_digits
 from dpcore.studies.papers.reproductions import Outcome, Reproduction, get_reproduction
 from pages.ui.html import readable
 
-VIEWS = {
-    "errata": "Corrections",
-    "algorithms": "Algorithms",
-    "reproductions": "Reproductions",
-    "glossary": "Glossary",
-}
+VIEWS = {"errata": "Corrections", "algorithms": "Algorithms", "reproductions": "Reproductions"}
+EVIDENCE = {"computed": "computed", "runs": "certified by runs"}
 UNITS = {"delta": "δ", "epsilon": "ε"}
-# Every algorithm and the view that shows it: a mechanism by its key, anything else by its name and source.
-ALGORITHMS = facts_beside(__file__, "algorithms.csv")
+# Every algorithm, bound and figure of the five documents, with the view that shows it: its name and its address.
+DOCUMENTS = facts_beside(__file__, "documents.csv")
 FORMULA = text_beside(__file__, "formula.md")
 VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
 VERDICTS = text_beside(__file__, "verdicts.md")
 
 
-def algorithms() -> list[dict[str, Any]]:
-    """`ALGORITHMS`, then the mechanisms from outside of the library, which no view of a page is about."""
-    return [
-        *ALGORITHMS,
-        *(
-            {"mechanism": key, "address": None, "algorithm": "", "source": ""}
-            for key in list_mechanisms()
-            if origin_of(key)
-        ),
-    ]
+def algorithms_told() -> str:
+    """Size of the list."""
+    papers = len({row["document"] for row in DOCUMENTS})
+    return f"**{len(DOCUMENTS)}** algorithms, bounds and figures of **{papers}** documents, each with its view."
 
 
 def outside(key: str) -> str:
@@ -60,13 +49,10 @@ def takeaway(found: Sequence[Recomputed]) -> str:
     )
 
 
-def caption(found: Sequence[Recomputed]) -> str:
-    """Meaning of a bar."""
-    return (
-        "A bar is the factor between the published and the correct number: ε, δ, a constant, a bound or a probability. "
-        f"docs/errata.md has these {len(found)} corrections and all others. This library refuses to release with a "
-        "formula that breaks its guarantee."
-    )
+CAPTION = (
+    "A bar is the factor between the published and the correct number: ε, δ, a constant, a bound or a probability. "
+    "Rows below say what is published, and lead to views."
+)
 
 
 def snippet(seed: int) -> str:

@@ -1,4 +1,4 @@
-"""The view "Accounting": what the steps of a run cost, by one accounting method after another.
+"""Noisy SGD with the noise that Kamath's lecture sets: what its steps cost, by one accounting method after another.
 
 Every number of its words comes out of a ledger.
 """
@@ -22,10 +22,10 @@ from dpcore.accounting.ledger import (
     tight_multiplier,
 )
 from dpcore.core.facts import text_beside
-from dpcore.figures.audit.ledger import accounting_name, ledger_figure
+from dpcore.figures.composition import accounting_name, ledger_figure
 from dpcore.figures.style import FAMILIES
+from pages.composition.releases import CHIPS
 from pages.ui import url_controls
-from pages.ui.chips import chips_beside
 from pages.ui.code import script, verbatim
 from pages.ui.html import plain, readable
 from pages.ui.live_figure import current_theme, live_figure, small_print
@@ -35,26 +35,23 @@ from pages.ui.sidebar import delta_text, sidebar
 from pages.ui.sources import assumed
 
 SQUARE, ALL = "n²", "all"
-NOISES = {"published": "published", "proved": "proved"}
-CHIPS = chips_beside(__file__, "ledger_chips.json")
 NOT_COUNTED = (
     "No curve counts earlier work on the same records. Trying step sizes, or drawing the noise again until you like "
     "the model, costs extra privacy: each is another release."
 )
-FORMULA = text_beside(__file__, "ledger_formula.md")
+FORMULA = text_beside(__file__, "descent_formula.md")
 HEIGHT = 360
 SHARED_COLUMNS = 2**20
 GRID = tuple(m * 10**k for k in range(11) for m in (1, 2, 5))
-STEPS: tuple[int | str, ...] = (SQUARE, *(steps for steps in GRID if steps <= 10**10))
+LONGEST = 10**10
+COUNTS = tuple(steps for steps in GRID if steps <= LONGEST)
+STEPS: tuple[int | str, ...] = (SQUARE, *COUNTS)
 BATCHES: tuple[int | str, ...] = (*(batch for batch in GRID if batch <= 50_000), ALL)
 
 
 def show(page: Page) -> None:
     """All of the page but its question and the picker of the view."""
     with page.pickers:
-        noise_of = url_controls.segments(
-            "noise_of", "Noise for the target ε", [*NOISES], "published", NOISES.__getitem__
-        )
         chosen_steps = url_controls.slider("steps", "T steps", STEPS, SQUARE, _count, width=200)
         with url_controls.block("batch", width=200):
             chosen_batch = url_controls.slider("batch", "batch size", BATCHES, 1, _count)
@@ -67,17 +64,14 @@ def show(page: Page) -> None:
         remark.caption(f"n is {n:,}: a full batch.")
     needed = tight_multiplier(budget, n, batch, steps)
     published, refused = or_reason(partial(kamath_multiplier, n, budget))
-    claimed = noise_of == "published"
-    run = Run(n, batch, needed if published is None or not claimed else published, budget.delta)
-
-    longest = 3 * max(steps, n**2)
-    grid = tuple(sorted({*(t for t in GRID if t < longest), steps, kamath_last_step(run), longest}))
+    run = Run(n, batch, needed if published is None else published, budget.delta)
+    grid = tuple(sorted({*COUNTS, steps, kamath_last_step(run)}))
     curves = ledger_of(run, grid)
     theme = current_theme()
 
-    sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if claimed else "")
+    sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused)
     page.headline(sentence, colour=FAMILIES[theme]["gradient"])
-    chart = partial(ledger_figure, at=steps, target=budget.epsilon, height=HEIGHT)
+    chart = partial(ledger_figure, at=steps, span=(1, LONGEST), target=budget.epsilon, height=HEIGHT)
     live_figure(chart(curves, grid, theme=theme), key="ledger", alt=plain(sentence), height=HEIGHT)
     small_print(caption(run, curves))
     page.below(
@@ -151,9 +145,8 @@ def caption(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     claim = next(curve for curve in curves if curve.kind == "kamath")
     where = "ends here" if np.isfinite(claim.epsilon).any() else "is not drawn"
     return (
-        f"**Same guarantee:** δ = {delta_text(run.delta)}, one record replaced; noise multiplier z = {rounded(run.z)}. "
-        f"Every curve but Kamath's claim (dotted) is proved. The claim {where}: {readable(claim.reason)}. "
-        f"{NOT_COUNTED}"
+        f"**Same guarantee:** δ = {delta_text(run.delta)}; noise multiplier z = {rounded(run.z)}. "
+        f"Kamath's claim (dotted) is not proved; it {where}: {readable(claim.reason)}."
     )
 
 
@@ -198,4 +191,4 @@ def assumptions(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     """What must be true for each curve."""
     claim = next(curve for curve in curves if curve.kind == "kamath")
     facts = {"delta": delta_text(run.delta), "rate": rounded(run.rate), "reason": readable(claim.reason)}
-    return assumed(__file__, "ledger_assumptions.md", run=run, not_counted=NOT_COUNTED, **facts)
+    return assumed(__file__, "descent_assumptions.md", run=run, not_counted=NOT_COUNTED, **facts)

@@ -1,4 +1,4 @@
-"""The view "Published guarantees": mechanisms of papers that cost more than they claim, with bounds that runs certify.
+"""Mechanisms of papers that cost more than they claim, with bounds that runs of them certify.
 
 Every number of its words comes out of a finding.
 """
@@ -13,12 +13,10 @@ from dpcore.core.facts import text_beside
 from dpcore.figures.named_bars import exhibits_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.papers.exhibits import EXHIBITS, ExhibitResult, rounded_down, run_exhibit
-from pages.ui.details import behind, cards
+from pages.ui.details import behind
 from pages.ui.html import plain, readable
 from pages.ui.live_figure import current_theme, live_figure, small_print
-from pages.ui.numbers import rounded
 from pages.ui.page import Page
-from pages.ui.sidebar import ALL_BUT_SEED, sidebar
 
 HEIGHT = 430
 NAMES = {
@@ -29,12 +27,15 @@ NAMES = {
     "published_classifier": "large-margin<br>Gaussian classifier",
 }
 SYMBOLS = {"epsilon": "ε", "delta": "δ"}
-FORMULA = text_beside(__file__, "published_formula.md")
+FORMULA = text_beside(__file__, "exhibits_formula.md")
+CAPTION = (
+    "A bar is what runs certify, as a multiple of the ε or δ that the paper claims: the line at 1. Each mechanism runs "
+    "as published, or as reconstructed where the document has lost its formulas."
+)
 
 
-def show(page: Page) -> None:
+def show(page: Page, seed: int) -> None:
     """The first visitor of a server waits some seconds for the runs."""
-    seed = sidebar(default_n=2_000, max_columns=8, unused=ALL_BUT_SEED).seed
     theme = current_theme()
     with st.spinner("Running the published mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]
@@ -49,8 +50,7 @@ def show(page: Page) -> None:
         height=HEIGHT,
     )
     live_figure(chart, key="exhibits", alt=plain(sentence), height=HEIGHT)
-    small_print(caption(found))
-    cards([readout(each) for each in found])
+    small_print(CAPTION)
     behind(lambda: assumptions(found), FORMULA, lambda: snippet(seed), lambda: _table(found))
 
 
@@ -73,28 +73,9 @@ def takeaway(found: Sequence[ExhibitResult]) -> str:
     )
 
 
-def caption(found: Sequence[ExhibitResult]) -> str:
-    """What is compared with what."""
-    return (
-        "The line at 1 is the published guarantee. A bar is a multiple of the ε or, at the claimed ε, of the δ that a "
-        f"paper claims. None of these {len(found)} mechanisms keeps its guarantee with the noise as published, or as "
-        "reconstructed where the document has lost its formulas; this library has a corrected version of each, which "
-        "passes the same tests."
-    )
-
-
 def _short(finding: ExhibitResult) -> str:
     name = NAMES[finding.key].replace("<br>", " ")
     return f"{name[0].upper()}{name[1:]}"
-
-
-def readout(finding: ExhibitResult) -> tuple[str, str, str]:
-    """The mechanism, what is certified, and what is claimed."""
-    return (
-        _short(finding),
-        f"{SYMBOLS[finding.unit]} ≥ {rounded_down(finding.certified_999)}",
-        f"{finding.word}: {rounded(finding.claimed)}; certified with 99.9% confidence in {finding.runs:,} runs",
-    )
 
 
 def assumptions(found: Sequence[ExhibitResult]) -> str:

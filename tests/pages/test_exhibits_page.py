@@ -1,4 +1,4 @@
-"""The view of published mechanisms: its chart, its words and its code are those of the findings."""
+"""Published mechanisms on the page Papers: chart, words and code are those of the findings."""
 
 import dataclasses as dc
 import html
@@ -12,13 +12,13 @@ import pytest
 import dpcore
 from dpcore.figures.named_bars import exhibits_figure
 from dpcore.studies.papers.exhibits import EXHIBITS, rounded_down
-from pages.audit import published as words
+from pages.papers import exhibits as words
 from pages.ui.html import readable
 from tests.page_driver import charts, headline, open_app, texts
 
 
 def open_page(**state):
-    return open_app("audit/page.py", check="published", **state)
+    return open_app("papers/page.py", evidence="runs", **state)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -44,7 +44,7 @@ def test_the_view_shows_the_findings_and_claims_nothing():
     assert f"at least {float(rounded_down(worst)):.3g} times the δ that it claims" in said
     shown = html.unescape(texts(page))
     for each in found:
-        assert f"≥ {rounded_down(each.certified_999)}" in shown and readable(each.pair) in shown
+        assert readable(each.sentence) in shown and readable(each.pair) in shown
     (chart,) = [json.loads(chart["figure"]) for chart in charts(page).values()]
     assert len(chart["data"]) == 3 and chart["layout"]["meta"]["narrow"]
     assert not re.search(r"ε\s*=|private", said + json.dumps(chart)), "no label of what is not kept"

@@ -1,4 +1,4 @@
-"""The words of the view "Attack". Every number comes out of runs. A pass is never called a proof."""
+"""The words of the page Audit. Every number comes out of runs. A pass is never called a proof."""
 
 import dataclasses as dc
 import math
@@ -21,8 +21,8 @@ from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed
 
 CORRECT = "correct"
-FORMULA = text_beside(__file__, "attack_formula.md")
-CHIPS = chips_beside(__file__, "attack_chips.json")
+FORMULA = text_beside(__file__, "formula.md")
+CHIPS = chips_beside(__file__, "chips.json")
 # What a certificate measures, after "refuted by".
 _REFUTED_BY = {
     "sensitivity": "the distance that one record moves the model",
@@ -308,7 +308,7 @@ def assumptions(state: AttackState) -> str:
     trials = state.trials
     told = assumed(
         __file__,
-        "attack_assumptions.md",
+        "assumptions.md",
         pair=readable(trials.pairs[state.played]),
         mechanism=name_of(state.asked.mechanism),
         noise=trials.plans[state.played].noise.replace("_", " ").title(),

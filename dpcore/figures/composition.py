@@ -1,16 +1,15 @@
 """Accounting of a run: epsilon against steps by every method."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from ...accounting.ledger import EpsilonCurve, Kind
-from ...core.arrays import Array
-from ..chart import Chart
-from ..figure import Figure
-from ..log_chart import titled
-from ..style import Look, Theme
+from ..accounting.ledger import EpsilonCurve, Kind
+from ..core.arrays import Array
+from .chart import Chart
+from .figure import Figure
+from .log_chart import titled
+from .style import Look, Theme
 
 # Name, line and width. Line is kind: proved ones are dashed the more loosely the looser they are, a claim is dotted.
 _LOOKS: dict[Kind, tuple[str, str, float]] = {
@@ -23,7 +22,7 @@ _LOOKS: dict[Kind, tuple[str, str, float]] = {
 }
 
 
-_ABOVE, _DEEPEST = 4.0, 8.0  # powers of ten above the target, and on the axis in all
+_POWERS = -2.1, 3.0  # of ten on the axis of epsilon, whatever epsilon, n and mechanism are
 
 
 def ledger_figure(
@@ -31,6 +30,7 @@ def ledger_figure(
     steps: Sequence[int],
     *,
     at: int,
+    span: tuple[int, int],
     target: float,
     level: str = "target",
     theme: Theme,
@@ -41,7 +41,8 @@ def ledger_figure(
     """epsilon against the number of steps, on logarithmic axes, with a level at the target epsilon.
 
     curves: from `dpcore.accounting.ledger.ledger_of` for these steps. at: the number of steps under the cursor, one of
-    them. level: name of the level at `target`. family: of colours. counted: what a step is, with its letter.
+    them. span: ends of the axis. level: name of the level at `target`. family: of colours. counted: what a step is,
+    with its letter.
     """
     what, letter = counted.rsplit(" ", 1)
     chart = Chart(theme, height, what, left=62, right=152, top=26)
@@ -53,15 +54,15 @@ def ledger_figure(
         look: Look = {"label": name, "width": width, "dash": dash} | _cross_at_end(curve.epsilon, colour)
         chart.curve(x, curve.epsilon, colour, name, **look)
     across = f"{level}, ε = {target:g}"
-    chart.level(x, target, plain, across, label=across, width=1)
+    chart.level(span, target, plain, across, label=across, width=1)
     here = list(steps).index(at)
     _dots(chart, [float(at)] * len(curves), [float(curve.epsilon[here]) for curve in curves], colour)
     chart.heading("ε by each accounting method")
     chart.cursor(at, f"{letter} = {at:,}")
-    axes = chart.cursor_axes(x, at, (520, 230), room=68)
+    axes = chart.cursor_axes(span, at, (520, 230), room=68)
     return chart.beside(
         [titled(made, counted) for made in axes],
-        chart.log_axis(*_powers(curves, target)),
+        chart.log_axis(*_POWERS),
         phone=(62, 52),  # half a flag on the right
         drop=54,
     )
@@ -91,12 +92,3 @@ def _dots(chart: Chart, x: list[float], y: list[float], colour: str) -> None:
     edge = {"color": chart.paper, "width": 1.5}
     look = {"color": colour, "size": 10, "symbol": "triangle-up", "line": edge}
     chart.marks(np.array(x), np.array(y), look, showlegend=False, hoverinfo="skip")
-
-
-def _powers(curves: Sequence[EpsilonCurve], target: float) -> tuple[float, float]:
-    """Exponents of an axis that holds the target and curves near it; the target alone where no curve has a point."""
-    values, middle = np.log10(np.concatenate([curve.epsilon for curve in curves])), math.log10(target)
-    values = np.append(values[np.isfinite(values)], middle)
-    high = min(values.max(), middle + _ABOVE)
-    low = max(values.min(), high - _DEEPEST)
-    return low - 0.3, high + 0.3
