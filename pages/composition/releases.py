@@ -3,7 +3,7 @@
 Every number of its words comes out of a ledger.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
