@@ -1,4 +1,4 @@
-"""Papers, certified by runs: the view of published mechanisms: its chart, its words and its code are those of the findings."""
+"""Papers, certified by runs: its chart, its words and its code are those of the findings."""
 
 import dataclasses as dc
 import html
