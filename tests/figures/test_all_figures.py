@@ -21,7 +21,7 @@ from . import pictures
 from .pictures import KEYS, all_figures, classified, orders, padded, plane, setting, table, valley
 
 # Figures that are cut where their axis ends, on purpose, and say so or go on beyond it.
-CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret")
+CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret", "ledger")
 # Figures whose words stand beside their marks.
 WITHOUT_LEGEND = ("leak", "ruler", "uses", "proof")
 # The palette of one theme alone.
