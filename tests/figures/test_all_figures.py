@@ -22,7 +22,7 @@ from .pictures import KEYS, all_figures, classified, orders, padded, plane, sett
 
 # Figures that are cut where their axis ends, on purpose, and say so or go on beyond it.
 CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret", "price")
-CUT += ("excess", "valley", "accuracy", "orders", "learners", "many passes")
+CUT += ("excess", "valley", "accuracy", "orders", "learners", "many passes", "ledger")
 # Figures whose words stand beside their marks.
 WITHOUT_LEGEND = ("leak", "ruler", "uses", "proof", "bells")
 # The palette of one theme alone.
