@@ -34,7 +34,7 @@ run_pages(
         "Overview": "overview/page.py",
         "Perturbation": "perturbation/page.py",
         "Dimension": "dimension/page.py",
-        "Sparsity": "sparsity/page.py",
+        "Selection": "selection/page.py",
         "Geometry": "geometry/page.py",
         "Multiclass": "multiclass/page.py",
         "Survey": "survey/page.py",

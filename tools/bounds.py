@@ -12,7 +12,8 @@ import pandas as pd
 from dpcore import Axis, Budget, Experiment, Problem, data, make_mechanism, run
 from dpcore.studies.hardest.excess import Hardest, HardestQuestion, hardest
 from dpcore.studies.hardest.growth import enough_records, powers_of_n
-from pages.sparsity import l1_ball, simplex
+from pages.dimension import sparse, sparse_words
+from pages.selection import simplex
 from pages.ui.pickers import defaults_of, norm_of
 from pages.ui.sidebar import DEFAULTS
 
@@ -47,19 +48,19 @@ VIEWS = {
         Problem(_PEOPLE.key, n=2_000, theta_norm=norm_of(_PEOPLE), **_FIRST | defaults_of(_PEOPLE)),
         ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma", "noisy_gd", "noisy_sgd"),
     ),
-    "Sparsity, LASSO": (
+    "Dimension, sparse model": (
         Problem(
             "synthetic_sparse",
-            n=l1_ball.FIRST_N,
-            p=l1_ball.FIRST_COLUMNS,
+            n=sparse.FIRST_N,
+            p=sparse.FIRST_COLUMNS,
             loss="squared",
             lam=0.0,
-            radius=l1_ball.FIRST_RADIUS,
+            radius=sparse_words.RADIUS,
             **_FIRST,
         ),
         ("frank_wolfe_polytope", "frank_wolfe_general"),
     ),
-    "Sparsity, simplex sampling": (
+    "Selection, simplex sampling": (
         Problem("synthetic_mixture", n=simplex.FIRST_N, p=simplex.FIRST_COLUMNS, loss="huber", **_FIRST),
         ("simplex_sampling",),
     ),

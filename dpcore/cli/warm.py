@@ -27,8 +27,8 @@ from ..solvers.frank_wolfe.sparse import descend_sparse
 from ..solvers.frank_wolfe.vertices import Run
 from ..solvers.multiclass.objective import ClassRecords, MulticlassObjective
 from ..solvers.multiclass.solver import minimise_ellipsoids
-from ..studies.sparsity.l1.data import instances
-from ..studies.sparsity.streaming.regret import play
+from ..studies.dimension.lasso.data import instances
+from ..studies.selection.streaming.regret import play
 
 # Narrow and wide noise take different compiled paths.
 _EPSILONS = (0.01, 10.0)

@@ -163,7 +163,7 @@ def _mechanisms(chosen: object) -> tuple[Mechanism, ...]:
         if mechanism.quantity == "regret":
             raise ValueError(
                 f"mechanisms must learn from a table of records, got {mechanism.key}, which plays against a stream of "
-                "costs: see dpcore.studies.sparsity.streaming.regret"
+                "costs: see dpcore.studies.selection.streaming.regret"
             )
     return made
 

@@ -73,7 +73,7 @@ def add_means(
     """The means as a curve with markers, the one under the cursor larger; and those at or below 0 on the lower edge."""
     mean = measured.mean
     marker = markers(x, cursor, colour, symbol)
-    chart.marked(x, np.where(mean > 0, mean, np.nan), colour, name, marker, width=3, dash=dash)
+    chart.marked(x, np.where(mean >= floor, mean, np.nan), colour, name, marker, width=3, dash=dash)
     chart.end(mean, label, colour)
     chart.zero_or_below(x, mean, colour, name, floor)
 
@@ -95,7 +95,7 @@ def curves_chart(
     title: str,
     short: str = "",
     must: Sequence[Array] = (),
-    may: Sequence[Array],
+    may: Sequence[Array] = (),
     heading: str,
     proved: tuple[Array, Array, str, str] | None = None,
     depth: float = _DEPTH,

@@ -28,7 +28,6 @@ def exponents_of(
         if len(rows):
             damage = power_law(rows.x, rows["mean"] - rows.noiseless)
             found[f"excess, {name}"] = damage, _known(g.p, g.damage_bound), _known(g.p, g.earlier)
-            found[f"distance, {name}"] = power_law(g.p, g.distance), None, None
     found["orthant, output"] = power_law(example.p, example.projected), None, None
     if not example.reason:
         measured, bound = power_law(example.p, example.constrained), power_law(example.p, example.bound)

@@ -31,7 +31,7 @@ PAGES = (
     "Overview",
     "Perturbation",
     "Dimension",
-    "Sparsity",
+    "Selection",
     "Geometry",
     "Multiclass",
     "Survey",

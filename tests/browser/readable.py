@@ -15,7 +15,7 @@ PAGES = (
     "",
     "perturbation",
     "dimension",
-    "sparsity",
+    "selection",
     "geometry",
     "multiclass",
     "survey",

@@ -41,7 +41,7 @@ EACH_RUN = (
     View("?n=200", ("cost",), "epsilon"),
     View("perturbation?n=300", ("perturbation", "chain"), "epsilon"),
     View("dimension?n=300", ("dimension", "orthant"), "p", "ArrowLeft"),
-    View("sparsity?n=2,000&p=64&T=96", ("lasso", "beside_lasso"), "T"),
+    View("dimension?topic=Sparse+model&n=2,000&p=64&T=96", ("lasso", "beside_lasso"), "T"),
     View("geometry?p_norm=1.5", ("geometry", "beside_geometry_chart"), "p_norm", cursor="1 / value"),
     View("multiclass?n=300&C=2", ("classes", "beside_classes_chart"), "C"),
     View("audit?seed=3", ("ruler", "beside_attack_chart"), "epsilon"),
@@ -50,8 +50,8 @@ EACH_RUN = (
 BY_NIGHT = (
     View("survey", ("survey", "estimate"), "n"),
     View("perturbation?n=300&side=λ", ("perturbation", "valley"), "epsilon"),
-    View("sparsity?tab=Simplex+sampling&n=2,000&p=64&m=20", ("draws", "beside_chart"), "m"),
-    View("sparsity?tab=Online", ("regret", "play"), "steps_of_stream", "ArrowLeft"),
+    View("selection?tab=Simplex+sampling&n=2,000&p=64&m=20", ("draws", "beside_chart"), "m"),
+    View("selection?tab=Online", ("regret", "play"), "steps_of_stream", "ArrowLeft"),
     View("geometry?view=sample+size+n&p=16", ("geometry", "beside_geometry_chart"), "n"),
     View("composition?repeated=noisy+SGD&steps=10,000", ("ledger",), "steps"),
 )

@@ -19,6 +19,7 @@ from dpcore.figures import (
     decide,
     dimension,
     geometry,
+    lasso,
     multiclass,
     named_bars,
     overview,
@@ -29,12 +30,14 @@ from dpcore.figures import (
 from dpcore.figures.audit import attack, function
 from dpcore.figures.figure import Figure
 from dpcore.figures.papers import reproductions
-from dpcore.figures.sparsity import l1, simplex, streaming
+from dpcore.figures.selection import simplex, streaming
 from dpcore.mechanisms.simplex.sampling import SimplexSampling
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon
 from dpcore.studies.dimension import noise_growth, orthant
+from dpcore.studies.dimension.lasso import curves as l1_curves
+from dpcore.studies.dimension.lasso.data import Setting
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
 from dpcore.studies.hardest.excess import HardestQuestion, hardest
 from dpcore.studies.multiclass import curves as classes
@@ -43,10 +46,8 @@ from dpcore.studies.multiclass.curves import Records
 from dpcore.studies.papers.reproductions.base import Exponent
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit
 from dpcore.studies.perturbation.release_scatter import release_scatter
-from dpcore.studies.sparsity.l1 import curves as l1_curves
-from dpcore.studies.sparsity.l1.data import Setting
-from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, single_release
-from dpcore.studies.sparsity.streaming import regret
+from dpcore.studies.selection.simplex import beside_others, excess_by_draws, single_release
+from dpcore.studies.selection.streaming import regret
 from dpcore.studies.survey.estimates import against_people, central_bound, simulated
 
 from ..flat_fields import experiment_of
@@ -128,11 +129,10 @@ def release(p: int = 24) -> Any:
 
 
 @functools.cache
-def streams(ps: tuple[int, ...] = (2, 8, 64), **more: Any) -> Any:
-    """Curves, and the last of them without privacy."""
-    asked = [(p, STREAM | more) for p in ps] + [(ps[-1], STREAM | {"epsilon": 1e6, "repetitions": 1})]
-    *made, free = (regret.regret_curve("random", p, (20, 60, 200), **facts) for p, facts in asked)
-    return made, free
+def streams() -> Any:
+    """Regret with and without privacy."""
+    asked = STREAM, STREAM | {"epsilon": 1e6, "repetitions": 1}
+    return [regret.regret_curve("random", 64, (20, 60, 200), **facts) for facts in asked]
 
 
 @functools.cache
@@ -261,22 +261,17 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     marks = (np.array([leak.before[leak.owner_before]]), np.array([leak.after[leak.owner_after]]))
     yield "leak", draws_of(perturbation.leak_figure, leak, marks=marks, title="unit", height=300), {}
     yield "fit", draws_of(perturbation.fit_figure, polynomial_fit(2), height=300), {}
-    for lower in ("distance", "damage"):
-        yield (
-            f"dimension, {lower}",
-            draws_of(dimension.dimension_figure, *padded(KEYS[0], KEYS[2]), lower=lower, accuracy_title=ACCURACY),
-            {"p": (128, 2**20)},
-        )
+    useless = draws_of(dimension.dimension_figure, *padded(KEYS[0], KEYS[2]), accuracy_title=ACCURACY)
+    yield "dimension", useless, {"p": (128, 2**20)}
     yield "orthant", draws_of(dimension.orthant_figure, orthants()), {"p": (128, 8)}
     for kind, places in (("steps", (20, 8)), ("people", (200, 1_000)), ("columns", (256, 16))):
-        yield kind, draws_of(l1.excess_figure, setting(kind)), {"at": places}
-    yield "path", draws_of(l1.path_figure, setting("path")), {}
+        yield kind, draws_of(lasso.excess_figure, setting(kind)), {"at": places}
+    yield "path", draws_of(lasso.path_figure, setting("path")), {}
     for on, lam, more in (("fresh", "auto", {}), ("training", 0.1, {"hardest": hard_draws()})):
         yield f"draws, {on}", draws_of(simplex.draws_figure, valley(lam), on=on, height=520, **more), {"m": (20, 5)}
     yield "simplex columns", draws_of(simplex.columns_figure, columns()), {"p": (32, 8)}
     yield "support", draws_of(simplex.support_figure, release()), {}
-    curves, free = streams()
-    yield "regret", draws_of(streaming.regret_figure, curves, free), {"steps": (60, 200)}
+    yield "regret", draws_of(streaming.regret_figure, *streams()), {"steps": (60, 200)}
     yield "play", draws_of(streaming.play_figure, play(), height=560), {}
     yield "orders", draws_of(geometry.order_figure, orders()), {"p_norm": (2.0, 1.5)}
     yield "rates", draws_of(geometry.rates_figure, plane("rows")), {"p_norm": (1.5, 2.0)}

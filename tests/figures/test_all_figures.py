@@ -14,7 +14,6 @@ import pytest
 
 from dpcore.figures import style
 from dpcore.figures.figure import Figure
-from dpcore.theory import sampling_and_regret as theory
 
 from ..harness import ROOT
 from . import pictures
@@ -22,7 +21,7 @@ from .pictures import KEYS, all_figures, classified, orders, padded, plane, sett
 
 # Figures that are cut where their axis ends, on purpose, and say so or go on beyond it.
 CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret", "price")
-CUT += ("excess", "valley", "accuracy", "orders", "learners", "many passes", "ledger")
+CUT += ("excess", "valley", "accuracy", "orders", "learners", "draws, fresh", "many passes", "ledger")
 # Figures whose words stand beside their marks.
 WITHOUT_LEGEND = ("leak", "ruler", "uses", "proof", "bells")
 # The palette of one theme alone.
@@ -154,7 +153,7 @@ def numbers() -> dict[str, dict[str, object]]:
     answer, grown = padded(KEYS[0], KEYS[2])
     steps, people, columns = map(setting, ("steps", "people", "columns"))
     free, fixed, by_p = valley("auto"), valley(0.1), pictures.columns()
-    (streams, private_free), play, order = pictures.streams(), pictures.play(), orders()
+    (regret, private_free), play, order = pictures.streams(), pictures.play(), orders()
     members, learners = map(plane, ("members", "people"))
     accuracy = classified("epsilon")
     damage = rows_of(answer, KEYS[0])
@@ -167,17 +166,11 @@ def numbers() -> dict[str, dict[str, object]]:
             "hardest records known": pictures.hard().mean,
             "proved for these records": excess.proved_low,
         },
-        "dimension, distance": {
+        "dimension": {
             "Gamma noise@y": 100 * rows_of(answer, KEYS[2], "accuracy")["mean"],
-            "Gamma noise@y2": grown[KEYS[2]].distance,
-            "without privacy": 100 * answer.reference[0],
             "always the larger class": 100 * answer[answer.metric == "accuracy"].nothing_learned.dropna().iloc[0],
-            "‖θ̂‖, its own length": grown[KEYS[0]].length,
-        },
-        "dimension, damage": {
-            "Gaussian noise@y2": (lost := (damage["mean"] - damage.noiseless).to_numpy()),
+            "Gaussian noise@y2": (damage["mean"] - damage.noiseless).to_numpy(),
             "Gaussian noise: bound": grown[KEYS[0]].damage_bound,
-            "Gaussian noise: earlier theory, shape only": shape(grown[KEYS[0]].earlier, lost),
         },
         "orthant": {
             "output, cut at 0": pictures.orthants().projected,
@@ -194,10 +187,9 @@ def numbers() -> dict[str, dict[str, object]]:
             "noise in the whole gradient, mean": columns.whole.measured.mean,
             "nothing learned, θ = 0": columns.nothing,
         },
-        "draws, fresh": {"measured mean": free.fresh.mean, "upper bound": free.bound("fresh"), "λ": free.lam},
+        "draws, fresh": {"measured mean": free.fresh.mean, "upper bound": free.bound("fresh")},
         "draws, training": {
             "measured mean": fixed.training.mean,
-            "privacy spent": fixed.spent_epsilon,
             "hardest records known": pictures.hard_draws().mean,
         },
         "simplex columns": {
@@ -206,16 +198,10 @@ def numbers() -> dict[str, dict[str, object]]:
             "nothing learned, θ = 0": by_p.nothing,
         },
         "regret": {
-            "p = 8": streams[1].expected,
-            "p = 64: upper bound": streams[-1].bound,
-            "p = 64: non-private": private_free.expected,
-            "p = 64: lower bound, hardest data": streams[-1].least,
-            "equation (12), p = 64,<br>shape only": [
-                theory.published_stream_rate(T, 64, 1.0, pictures.dpcore.Budget(4.0, 1e-4))
-                / theory.published_stream_rate(200, 2, 1.0, pictures.dpcore.Budget(4.0, 1e-4))
-                * streams[0].expected[-1]
-                for T in (20, 60, 200)
-            ],
+            "private": regret.expected,
+            "upper bound": regret.bound,
+            "non-private": private_free.expected,
+            "lower bound, hardest data": regret.least,
         },
         "play": {"this run": play.regret, "exact mean": play.expected, "upper bound, 90% of runs": play.one_run},
         "orders": {

@@ -15,12 +15,12 @@ ANSWER = ("output_gaussian", "output_gamma")
 QUESTION = ("objective_gaussian", "objective_gamma")
 
 
-def draw(mechanisms=ANSWER, p=128, lower="distance", theme="light", **changes):
+def draw(mechanisms=ANSWER, p=128, theme="light", **changes):
     fields = {"source": "synthetic_padded", "n": 300, "lam": 0.05, "repetitions": 4} | changes
     experiment = experiment_of(mechanisms=mechanisms, sweep=dpcore.Axis("p", PS), **fields)
     table, grown = dpcore.run(experiment), noise_growth.growth_of(experiment.cells())
     figure = dimension_figure(
-        table, grown, p=p, lower=lower, accuracy_title="people classified correctly, %", theme=theme, height=420
+        table, grown, p=p, accuracy_title="people classified correctly, %", theme=theme, height=420
     )
     return table, grown, figure
 
@@ -35,7 +35,7 @@ def test_damage_that_is_none_is_a_gap_on_the_logarithmic_axis():
     table, grown, _ = draw()
     excess = (table.metric == "excess_empirical_risk") & (table.mechanism == "output_gamma")
     table.loc[excess & (table.x == 8), "mean"] = table.noiseless - 0.001
-    figure = dimension_figure(table, grown, p=8, lower="damage", accuracy_title="", theme="light", height=420)
+    figure = dimension_figure(table, grown, p=8, accuracy_title="", theme="light", height=420)
     drawn = trace(figure, "Gamma noise", "y2").y
     assert np.isnan(drawn[0]) and np.isfinite(drawn[1:]).all()
 
@@ -62,6 +62,12 @@ def test_labels_say_which_guarantee_each_noise_makes():
 
 def test_a_refusal_leaves_the_others_and_nothing_at_all_is_no_error():
     _, _, figure = draw((*ANSWER[:1], QUESTION[1]), lam=1e-4, epsilon=0.1)
-    assert [t.name for t in figure.data if t.yaxis == "y"][2:] == ["Gaussian noise"]
+    assert [t.name for t in figure.data if t.yaxis == "y"] == ["Gaussian noise", "always the larger class"]
     _, _, empty = draw(("objective_gaussian",), lam=1e-4, epsilon=0.1)
-    assert [t.name for t in empty.data] == ["without privacy", "always the larger class"]
+    assert not empty.data
+
+
+def test_the_axes_stay_whatever_epsilon_and_the_noise_are():
+    figures = [draw(epsilon=0.1)[2], draw(epsilon=10.0)[2], draw(QUESTION)[2]]
+    assert len({(tuple(f.layout.yaxis.range), tuple(f.layout.yaxis2.range)) for f in figures}) == 1
+    assert any(note.text.startswith("↑ Gamma noise") for note in figures[0].layout.annotations)

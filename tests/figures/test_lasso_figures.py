@@ -5,7 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.l1 import excess_figure, path_figure
+from dpcore.figures.lasso import excess_figure, path_figure
 
 from .pictures import setting
 
@@ -36,9 +36,13 @@ def words(figure):
     return [annotation.text for annotation in figure.layout.annotations]
 
 
-def test_noise_as_published_is_not_called_private(steps):
-    figure = excess_figure(dc.replace(steps, accounting="published"), at=20, theme="light", height=430)
-    assert named(figure, "as published, mean") and "private" not in words(figure)
+def test_the_axis_stays_whatever_the_curves_are_and_what_is_below_is_told(steps, crowd):
+    deep = dc.replace(steps.private.measured, mean=np.array([0.1, 1e-3, 1e-5, 1e-9]))
+    tiny = dc.replace(steps, private=dc.replace(steps.private, measured=deep))
+    figures = [excess_figure(each, at=20, theme="light", height=430) for each in (steps, crowd, tiny)]
+    assert len({tuple(figure.layout.yaxis.range) for figure in figures}) == 1
+    assert np.isnan(named(figures[-1], "private, mean").y[-1]), "nothing is drawn outside"
+    assert "↓ private<br>(10⁻⁹)" in words(figures[-1])
 
 
 def test_the_band_for_these_records_reaches_from_the_lower_edge_to_its_end(steps):

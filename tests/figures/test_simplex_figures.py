@@ -5,11 +5,11 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
+from dpcore.figures.selection.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, MUTED
-from dpcore.studies.sparsity.simplex.beside_others import excess_against_columns
-from dpcore.studies.sparsity.simplex.excess_by_draws import valley
-from dpcore.studies.sparsity.simplex.single_release import support
+from dpcore.studies.selection.simplex.beside_others import excess_against_columns
+from dpcore.studies.selection.simplex.excess_by_draws import valley
+from dpcore.studies.selection.simplex.single_release import support
 
 from . import pictures
 
@@ -58,8 +58,6 @@ def test_what_the_budget_does_not_pay_for_is_grey_and_says_so(fixed, free):
     assert grey.x0 == pytest.approx(np.sqrt(fixed.m[first - 1] * fixed.m[first])) and grey.x1 == fixed.m[-1]
     assert cursor.x0 == cursor.x1 == 1 and cursor.line.color == MUTED["light"]
     assert "privacy spent above ε = 1" in words(figure)
-    assert (np.asarray(named(figure, "privacy spent").y) == fixed.spent_epsilon).all()
-    assert set(named(figure, "budget ε = 1").y) == {1.0} and "budget ε = 1" in words(figure)
     assert len(draws_figure(free, m=1, on="training", theme="light", height=520).layout.shapes) == 1
     richer = dc.replace(fixed, epsilon=0.25, affordable=fixed.spent_epsilon <= 0.25)
     other = draws_figure(richer, m=1, on="training", theme="light", height=520)

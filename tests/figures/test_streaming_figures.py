@@ -5,10 +5,10 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.streaming import play_figure, regret_figure
+from dpcore.figures.selection.streaming import play_figure, regret_figure
 from dpcore.figures.style import FAMILIES
-from dpcore.studies.sparsity.streaming import regret as streaming
-from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
+from dpcore.studies.selection.streaming import regret as streaming
+from dpcore.studies.selection.streaming.adversaries import ADVERSARIES
 
 BUDGET = {"epsilon": 4.0, "delta": 1e-4, "repetitions": 10, "seed": 2}
 GRID, HEIGHT = (20, 60, 200), 430
@@ -20,34 +20,33 @@ def named(figure, name):
     return found
 
 
-def free(p, adversary="random"):
+def free(p):
     """Without privacy."""
-    return streaming.regret_curve(adversary, p, GRID, **(BUDGET | {"epsilon": 1e6, "repetitions": 1}))
+    return streaming.regret_curve("random", p, GRID, **(BUDGET | {"epsilon": 1e6, "repetitions": 1}))
 
 
-def regret(adversary="random", ps=(2, 8, 64), theme="light", **more):
-    curves = [streaming.regret_curve(adversary, p, GRID, **(BUDGET | more)) for p in ps]
-    return curves, regret_figure(curves, free(ps[-1], adversary), steps=60, theme=theme, height=HEIGHT)
+def regret(p=8, **more):
+    curve = streaming.regret_curve("random", p, GRID, **(BUDGET | more))
+    return curve, regret_figure(curve, free(p), steps=60, theme="light", height=HEIGHT)
 
 
 def test_regret_below_zero_is_counted_not_lost():
     """A single arm has no regret; a mean below 0 is set by hand."""
-    (single, eight), _ = regret(ps=(1, 8))
+    single, alone = regret(1)
+    assert np.isnan(named(alone, "private").y).all() and not single.expected.any()
+    eight, usual = regret()
     lower = dc.replace(eight, expected=eight.expected - [eight.expected[0] + 1.0, 0.0, 0.0])
-    figure = regret_figure((single, lower), free(8), steps=60, theme="light", height=HEIGHT)
-    assert any(note.text.startswith("not drawn: 4 of the means") for note in figure.layout.annotations)
-    assert np.isnan(named(figure, "p = 1").y).all() and np.isnan(named(figure, "p = 8").y).sum() == 1
-    _, figure = regret()
-    assert not any("not drawn" in note.text for note in figure.layout.annotations)
+    figure = regret_figure(lower, free(8), steps=60, theme="light", height=HEIGHT)
+    assert any(note.text.startswith("not drawn: 1 of the means") for note in figure.layout.annotations)
+    assert np.isnan(named(figure, "private").y).sum() == 1
+    assert not any("not drawn" in note.text for note in usual.layout.annotations)
 
 
-def test_what_does_not_apply_is_left_out_and_the_rest_is_drawn():
-    curves, figure = regret(ps=(1, 8), lam="published")
-    assert np.isnan(named(figure, "p = 1").y).all() and not named(figure, "p = 1").showlegend
-    assert np.array_equal(named(figure, "p = 8").y, curves[1].expected)
-    assert np.isfinite(figure.layout.yaxis.range).all()
-    _, none = regret(ps=(1,), lam="published")
-    assert np.isfinite(none.layout.yaxis.range).all()
+def test_what_does_not_apply_leaves_the_non_private_learner():
+    curve, figure = regret(1, lam="published")
+    assert np.isnan(curve.expected).all() and not named(figure, "private").showlegend
+    _, usual = regret()
+    assert figure.layout.yaxis.range == usual.layout.yaxis.range
 
 
 @themes

@@ -359,7 +359,7 @@ def test_no_refusal_reaches_a_page_as_program_text():
         ),
         ("a draw at lam = 1e-06 takes n >= 8800 or 3e+05", "a draw at λ = 10⁻⁶ takes n ≥ 8,800 or 300,000"),
         (
-            "a table of records, got ftrl, which plays: see dpcore.studies.sparsity.streaming.regret",
+            "a table of records, got ftrl, which plays: see dpcore.studies.selection.streaming.regret",
             "a table of records (here private FTRL, which plays)",
         ),
         (
@@ -382,8 +382,8 @@ def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):
         ("overview/page.py", {"place": "output", "proof": "classical", "epsilon": 2.0}),
         ("perturbation/page.py", {"lam": 1e-4, "epsilon": 0.1, "n": 300}),
         ("dimension/page.py", {"noise_in": "objective", "lam": 1e-4, "epsilon": 0.1, "n": 200}),
-        ("sparsity/page.py", {"tab": "simplex", "lam": 1e-4, "epsilon": 0.01}),
-        pytest.param("sparsity/page.py", {"tab": "l1", "against": "n", "n": 1_000}, marks=pytest.mark.nightly),
+        ("selection/page.py", {"tab": "simplex", "lam": 1e-4, "epsilon": 0.01}),
+        pytest.param("dimension/page.py", {"topic": "sparse", "against": "n", "n": 1_000}, marks=pytest.mark.nightly),
         ("multiclass/page.py", {"lam": 0.005, "epsilon": 0.01, "n": 200}),
         ("composition/page.py", {"repeated": "sgd", "epsilon": 10.0}),
         # The library's sentences that are no refusals.

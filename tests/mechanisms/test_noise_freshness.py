@@ -19,7 +19,7 @@ from dpcore.mechanisms import make_mechanism, mechanism_class
 from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.base import AdditiveMechanism, Drawn, Mechanism
 from dpcore.mechanisms.problem import Problem
-from dpcore.studies.sparsity.streaming import regret
+from dpcore.studies.selection.streaming import regret
 from tests.noise_seen import CASES, EXEMPT, cases
 from tests.problems import CLASSIFYING, LEARNING, POINTS
 

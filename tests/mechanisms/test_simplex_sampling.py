@@ -20,7 +20,7 @@ from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.simplex.sampling import SimplexSampling
 from dpcore.mechanisms.simplex.weight_range import most_draws, privacy_cost, weight_range
 from dpcore.solvers.simplex.entropic import minimise_on_simplex
-from dpcore.studies.sparsity.simplex import published_draws
+from dpcore.studies.selection.simplex import published_draws
 
 BUDGET = Budget(1.0, 1e-5)
 KEYS = [key for key, loss in LOSSES.items() if loss.linear and math.isfinite(loss.curvature_bound)]

@@ -26,9 +26,9 @@ PAGES = {
     "overview": ("overview/page.py", {}),
     "perturbation": ("perturbation/page.py", {}),
     "dimension": ("dimension/page.py", {}),
-    "l1 ball": ("sparsity/page.py", {}),
-    "simplex": ("sparsity/page.py", {"tab": "simplex"}),
-    "streaming": ("sparsity/page.py", {"tab": "streaming"}),
+    "sparse model": ("dimension/page.py", {"topic": "sparse"}),
+    "simplex": ("selection/page.py", {"tab": "simplex"}),
+    "streaming": ("selection/page.py", {"tab": "streaming"}),
     "geometry": ("geometry/page.py", {}),
     "geometry, people": ("geometry/page.py", {"view": "n", "p": 16}),
     "classes": ("multiclass/page.py", {"n": 300, "C": 2}),
@@ -45,8 +45,8 @@ PAGES = {
 }
 # Views that draw bounds of their own.
 BOUNDS = {
-    "l1 ball, n": ("sparsity/page.py", {"against": "n", "p": 64}),
-    "l1 ball, p": ("sparsity/page.py", {"against": "p"}),
+    "sparse model, n": ("dimension/page.py", {"topic": "sparse", "against": "n", "p": 64}),
+    "sparse model, p": ("dimension/page.py", {"topic": "sparse", "against": "p"}),
 }
 
 

@@ -101,8 +101,8 @@ def test_what_a_control_is_asked_for_and_by_whom(value, last, default, expected)
 TABS = {
     "overview": ({},),
     "perturbation": ({},),
-    "dimension": ({},),
-    "sparsity": ({"tab": "l1"}, {"tab": "simplex"}, {"tab": "streaming"}),
+    "dimension": ({"topic": "idle"}, {"topic": "sparse"}),
+    "selection": ({"tab": "simplex"}, {"tab": "streaming"}),
     "geometry": ({"view": "order"}, {"view": "n"}),
     "multiclass": ({},),
     "audit": ({},),

@@ -18,11 +18,13 @@ from dpcore.data import get_source
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
 from dpcore.studies.dimension import orthant
+from dpcore.studies.dimension.lasso import curves as l1_curves
+from dpcore.studies.dimension.lasso.data import Setting
 from dpcore.studies.geometry import excess_by_norm, hardest_data
 from dpcore.studies.multiclass.curves import Records, accuracy_against
-from dpcore.studies.sparsity.l1 import curves as l1_curves
-from dpcore.studies.sparsity.l1.data import Setting
-from dpcore.studies.sparsity.simplex import excess_by_draws
+from dpcore.studies.selection.simplex import excess_by_draws
+from dpcore.studies.selection.streaming.regret import play
+from pages.dimension.sparse_words import RADIUS
 from pages.lectures.lecture import asked_for, whitelist
 from pages.lectures.reader import Step, Story
 from pages.lectures.stories import STORIES
@@ -157,29 +159,37 @@ def test_dimension_idle_columns_leave_predictions_alone_until_weights_are_cut():
     assert answer("dimension", 1) == "no worse"
     assert table["output_gaussian", many] == pytest.approx(table["output_gaussian", few], abs=5e-4)
     assert table["output_gamma", many] < table["output_gamma", few] - 0.1
-    assert state("dimension", 5)["p"] == few and table["output_gamma", few] > table["output_gaussian", few]
+    assert state("dimension", 4)["p"] == few and table["output_gamma", few] > table["output_gaussian", few]
     p = 2**16
-    assert p < state("dimension", 7)["p"]  # further out it takes seconds, and the pull grows
+    assert p < state("dimension", 6)["p"]  # further out it takes seconds, and the pull grows
     corner = orthant.example((p,), n=1_000, epsilon=1.0, delta=1e-6, lam=float(lam), seed=7)
-    assert answer("dimension", 6) == "over 100 times as far" and corner.projected[0] > 100 * corner.free_output[0]
+    assert answer("dimension", 5) == "over 100 times as far" and corner.projected[0] > 100 * corner.free_output[0]
 
 
-def test_sparsity_columns_cost_little_and_steps_and_draws_have_a_valley():
-    s, wide = state("sparsity", 1), state("sparsity", 3)
-    setting = Setting(epsilon=1.0, delta=s["delta"], radius=s["radius"], accounting="tight", seed=s["seed"])
-    found = l1_curves.against_p(setting, n=s["n"], T="auto", ps=(s["p"], wide["p"]))
-    assert answer("sparsity", 2) == "less than fourfold"
-    assert found.private.measured.mean[1] < 4 * found.private.measured.mean[0]
-    steps = l1_curves.against_T(setting, n=s["n"], p=s["p"], Ts=l1_curves.TS).private.measured.mean
-    assert answer("sparsity", 4) == "some number in between"
-    assert np.nanmin(steps) < 0.5 * min(steps[0], steps[-1])
-    mixed = state("sparsity", 7)
+def test_dimension_sparse_models_cost_little_and_steps_have_a_valley():
+    s, wide, steps = (state("dimension", step) for step in (7, 8, 9))
+    setting = Setting(epsilon=1.0, delta=s["delta"], radius=RADIUS, accounting="tight", seed=s["seed"])
+    found = l1_curves.against_p(setting, n=s["n"], T=s["T"], ps=(s["p"], wide["p"]))
+    assert answer("dimension", 7) == "learns nearly all of it"
+    assert (
+        found.private.measured.mean[1] < 0.05 * found.nothing[1]
+        and found.whole.measured.mean[1] > 0.9 * found.nothing[1]
+    )
+    means = l1_curves.against_T(setting, n=steps["n"], p=steps["p"], Ts=l1_curves.TS).private.measured.mean
+    assert np.nanmin(means) < 0.5 * min(means[0], means[-1])
+
+
+def test_selection_draws_have_a_valley_and_one_stream_meets_the_bound():
+    mixed, feared = state("selection", 1), state("selection", 5)
     valley = excess_by_draws.valley(
-        n=mixed["n"], p=mixed["p"], epsilon=1.0, delta=s["delta"], loss="huber", seed=s["seed"], lam="auto",
+        n=mixed["n"], p=mixed["p"], epsilon=1.0, delta=mixed["delta"], loss="huber", seed=mixed["seed"], lam="auto",
         ms=(1, 20, 5_000), repetitions=20,
     )  # fmt: skip
     first, middle, last = valley.training.mean
-    assert middle < 0.5 * min(first, last)
+    assert answer("selection", 2) == "some number in between" and middle < 0.5 * min(first, last)
+    public = {"epsilon": feared["epsilon"], "delta": feared["delta"], "repetitions": 5, "seed": feared["seed"]}
+    played = play(feared["adversary"], feared["p"], feared["steps_of_stream"], **public)
+    assert 0.8 * played.bound < played.expected[-1] <= played.bound
 
 
 def test_geometry_the_round_ball_the_slope_and_traceable_answers():
@@ -250,13 +260,13 @@ def test_composition_ten_times_the_releases_cost_three_times_and_kamath_wastes_n
 
 # Steps whose controls are all that their pages have; those that take seconds come by night.
 ALL_DRAWN = [
-    *(("overview", "1"), ("perturbation", "1"), ("sparsity", "1"), ("sparsity", "8"), ("geometry", "1")),
+    *(("overview", "1"), ("perturbation", "1"), ("dimension", "8"), ("selection", "4"), ("geometry", "1")),
     *(("multiclass", "6"), ("survey", "3"), ("audit", "1"), ("composition", "6"), ("decide", "1"), ("decide", "7")),
     *(
         pytest.param(name, step, marks=pytest.mark.nightly)
         for name, step in (
             ("dimension", "2"),
-            ("sparsity", "7"),
+            ("selection", "1"),
             ("geometry", "9"),
             ("multiclass", "1"),
             ("multiclass", "9"),
@@ -276,11 +286,11 @@ def test_a_step_sets_every_control_that_its_page_draws(name: str, step: str):
 def test_a_step_stands_also_if_its_first_run_was_interrupted_by_a_move():
     """The run left behind that the step was entered, and the controls of the address, which Streamlit lets win."""
     page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
-    turn_to(page, SCRIPTS["sparsity"])
-    page.query_params["lecture"], page.query_params["step"] = "sparsity", "8"
-    page.session_state["lecture entered"] = "sparsity", 8
+    turn_to(page, SCRIPTS["selection"])
+    page.query_params["lecture"], page.query_params["step"] = "selection", "4"
+    page.session_state["lecture entered"] = "selection", 4
     page.run()
-    wanted = STORIES["sparsity"].state(8)
+    wanted = STORIES["selection"].state(4)
     assert {key: page.session_state[key] for key in wanted} == wanted and not page.exception
     page.select_slider(key="epsilon").set_value(5.0).run()
     assert page.session_state["epsilon"] == 5.0, "a control that stays may be moved"

@@ -26,7 +26,8 @@ ADDRESSES = sorted({row["address"] for row in words.DOCUMENTS} | {each.page for 
 SHOWN = {at: {row["mechanism"] for row in words.DOCUMENTS if row["address"] == at} - {""} for at in ADDRESSES}
 
 # Seconds each; the others are opened in every run.
-SLOW = tuple(at for at in ADDRESSES if at.startswith(("geometry?view", "sparsity", "multiclass", "papers?evidence")))
+COSTLY = ("geometry?view", "selection", "dimension?topic", "multiclass", "papers?evidence")
+SLOW = tuple(at for at in ADDRESSES if at.startswith(COSTLY))
 
 
 def cells(page) -> str:

@@ -63,7 +63,7 @@ def test_a_server_on_a_full_disk_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "app.py").write_text(FULL_DISK, encoding="utf-8")
     shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
     with serve(tmp_path / "app.py") as server:
-        for page in ("", "perturbation", "sparsity"):
+        for page in ("", "perturbation", "selection"):
             assert asyncio.run(look(server.url, page)) >= 1
         log = log_of(server)
     assert "Traceback" not in log

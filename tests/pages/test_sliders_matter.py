@@ -21,10 +21,10 @@ VIEWS: dict[str, dict[str, Any]] = {
     "perturbation": {"n": 300, "lam": 0.02},
     "dimension": {"n": 300, "p": 512, "lam": 0.02},
     "dimension, question": {"n": 300, "p": 512, "noise_in": "objective"},
-    "sparsity": {"n": 300, "p": 512},
-    "sparsity, n": {"n": 300, "p": 64, "against": "n"},
-    "sparsity, simplex": {"n": 300, "p": 64, "tab": "simplex", "m": 20},
-    "sparsity, streaming": {"p": 8, "tab": "streaming", "steps_of_stream": 200},  # where λ follows ε
+    "dimension, sparse": {"topic": "sparse", "n": 300, "p": 512},
+    "dimension, n": {"topic": "sparse", "n": 300, "p": 64, "against": "n"},
+    "selection": {"n": 300, "p": 64, "tab": "simplex", "m": 20},
+    "selection, streaming": {"p": 8, "tab": "streaming", "steps_of_stream": 200},  # where λ follows ε
     "geometry": {"p": 512},
     "geometry, n": {"p": 8, "view": "n"},
     "multiclass": {"n": 300, "C": 2, "lam": 0.02},

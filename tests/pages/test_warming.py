@@ -16,11 +16,11 @@ from ..harness import Server, fork
 from ..sessions import Session
 from .counted import computed, write_app
 
-# The first step of Sparsity's lecture, once as it is entered and once with a slider that stays.
+# The first step of Selection's lecture, once as it is entered and once with a slider that stays.
 WARMED = """
 import dataclasses
 from pages.lectures import stories, warming
-story = stories.STORIES["sparsity"]
+story = stories.STORIES["selection"]
 first = story.steps[0]
 steps = dataclasses.replace(first, kept=()), dataclasses.replace(first, kept=("delta", "no_slider"))
 warming.warm([dataclasses.replace(story, steps=steps)])
@@ -38,14 +38,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_a_visitor_to_a_warmed_server_computes_nothing(server):
     async def look(query: str) -> None:
         async with Session(server.url) as session:
-            await session.see("sparsity", query)
+            await session.see("selection", query)
             assert not session.errors
 
     warmed = computed(server)
-    assert warmed and "sparsity, step 2 of 2" in server.log.read_text()
-    asyncio.run(look("lecture=sparsity&step=1"))
-    state = stories.STORIES["sparsity"].state(1)
-    place = urlencode({key: state[key] for key in ("tab", "p", "n")} | {"radius": "1", "delta": "1e-05"})
+    assert warmed and "selection, step 2 of 2" in server.log.read_text()
+    asyncio.run(look("lecture=selection&step=1"))
+    state = stories.STORIES["selection"].state(1)
+    place = urlencode({key: state[key] for key in ("p", "n")} | {"delta": "1e-05"})
     asyncio.run(look(place))
     assert computed(server) == warmed
     asyncio.run(look(f"{place}&seed=8"))

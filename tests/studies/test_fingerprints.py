@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpcore.studies.sparsity.l1.fingerprints import literal_size
+from dpcore.studies.dimension.lasso.fingerprints import literal_size
 
 
 def test_the_literal_size_is_the_smallest_and_cannot_be_built():

@@ -16,8 +16,8 @@ from dpcore.core.rng import generator
 from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from dpcore.solvers import minimise_on_l1_ball
 from dpcore.solvers.frank_wolfe import vertices as fw
-from dpcore.studies.sparsity.l1 import curves
-from dpcore.studies.sparsity.l1 import data as problem
+from dpcore.studies.dimension.lasso import curves
+from dpcore.studies.dimension.lasso import data as problem
 
 SETTING = problem.Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7, repetitions=8)
 LEAST_N = 1_000  # below, few steps are affordable

@@ -18,11 +18,11 @@ from dpcore.core.records import Data
 from dpcore.core.rng import generator
 from dpcore.core.specification import Spec
 from dpcore.mechanisms.simplex.sampling import SimplexSampling, sampled_models
-from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, single_release
-from dpcore.studies.sparsity.simplex import data as problem
-from dpcore.studies.sparsity.simplex.beside_others import excess_against_columns
-from dpcore.studies.sparsity.simplex.excess_by_draws import valley as valley_of
-from dpcore.studies.sparsity.simplex.single_release import support as support_of
+from dpcore.studies.selection.simplex import beside_others, excess_by_draws, single_release
+from dpcore.studies.selection.simplex import data as problem
+from dpcore.studies.selection.simplex.beside_others import excess_against_columns
+from dpcore.studies.selection.simplex.excess_by_draws import valley as valley_of
+from dpcore.studies.selection.simplex.single_release import support as support_of
 
 SMALL = {"n": 400, "p": 12, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 3}
 SE = 5.0

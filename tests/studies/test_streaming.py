@@ -8,8 +8,8 @@ import pytest
 from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.core.rng import generator
 from dpcore.mechanisms.simplex.ftrl import FTRL
-from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, stream
-from dpcore.studies.sparsity.streaming.regret import play, regret_curve
+from dpcore.studies.selection.streaming.adversaries import ADVERSARIES, stream
+from dpcore.studies.selection.streaming.regret import play, regret_curve
 from dpcore.theory import sampling_and_regret as theory
 
 BUDGET = {"epsilon": 4.0, "delta": 1e-4}

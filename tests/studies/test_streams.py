@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.mechanisms.simplex.ftrl import FTRL, log_weights, play
-from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret, stream
+from dpcore.studies.selection.streaming.adversaries import ADVERSARIES, counterexample_regret, stream
 from dpcore.theory import sampling_and_regret as theory
 
 every = pytest.mark.parametrize("key", ADVERSARIES)

@@ -12,7 +12,7 @@ from dpcore import Budget, Data, Domain, NotApplicable, Spec, list_mechanisms
 from dpcore.core.sets import dual_order
 from dpcore.mechanisms import make_mechanism
 from dpcore.studies.geometry.excess_by_norm import vertex_temperature
-from dpcore.studies.sparsity.streaming.adversaries import counterexample_regret
+from dpcore.studies.selection.streaming.adversaries import counterexample_regret
 from dpcore.theory.lower_bounds import linear_packing, packing, packing_signal
 from dpcore.theory.sampling_and_regret import least_regret
 

@@ -118,7 +118,7 @@ def one_good_column(spec: Spec) -> Iterator[Hard]:
 def spread_out(spec: Spec) -> Iterator[Hard]:
     """Rows of a Hadamard matrix with labels of both kinds, beside rows of ones with one label.
 
-    The best model uses every column, which few vertices cannot: `studies.sparsity.l1.data.Spread`.
+    The best model uses every column, which few vertices cannot: `studies.dimension.lasso.data.Spread`.
     """
     columns = 1 << (min(spec.p, _MOST_COLUMNS).bit_length() - 1)
     if spec.unit_set.q == 2.0 or columns < 2:

@@ -27,8 +27,8 @@ from ...mechanisms.api import calibrate
 from ...mechanisms.frank_wolfe.one_pass_sensitivity import Slopes, entry_moves, slopes_of
 from ...mechanisms.noise.generalized_gaussian import quoted_noise
 from ...theory import sampling_and_regret as theory
-from ..sparsity.simplex.published_draws import theorem_3_draws
-from ..sparsity.streaming.adversaries import counterexample_regret
+from ..selection.simplex.published_draws import theorem_3_draws
+from ..selection.streaming.adversaries import counterexample_regret
 from .pathak_raj import existence
 from .pathak_raj_lemmas import lemma_1
 from .two_vertices import TwoVertices, choices_plan, two_column_delta

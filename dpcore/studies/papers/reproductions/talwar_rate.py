@@ -11,8 +11,8 @@ import pandas as pd
 from ....core.arrays import Array
 from ....core.power_law import power_law
 from ....core.validation import integer
-from ...sparsity.l1.curves import against_n, against_p
-from ...sparsity.l1.data import Setting, stored_columns
+from ...dimension.lasso.curves import against_n, against_p
+from ...dimension.lasso.data import Setting, stored_columns
 from .base import Claim, Exponent, Outcome, claim, protocol, verdict_of
 
 RUNS = 10

@@ -5,15 +5,16 @@ import math
 import numpy as np
 
 from ...studies.hardest.excess import Hardest
-from ...studies.sparsity.simplex.beside_others import ExcessByColumns
-from ...studies.sparsity.simplex.excess_by_draws import On, Valley
-from ...studies.sparsity.simplex.single_release import Support
+from ...studies.selection.simplex.beside_others import ExcessByColumns
+from ...studies.selection.simplex.excess_by_draws import On, Valley
+from ...studies.selection.simplex.single_release import Support
 from ..chart import LEGEND_ROW, Chart
 from ..figure import Figure
-from ..log_chart import add_means, powers_of, through
+from ..log_chart import add_means, through
 from ..style import Look, Theme, plain_number
 
-_UPPER = 0.72  # of the drawing height
+# The same for all settings, so that these compare: powers of ten.
+_WINDOW, _BY_COLUMNS = (-3.0, 0.5), (-4.0, 0.0)
 _ON = {"training": "on the training records", "fresh": "on fresh records"}
 _SYMBOL = "x"
 
@@ -21,21 +22,18 @@ _SYMBOL = "x"
 def draws_figure(
     valley: Valley, *, m: int, on: On, theme: Theme, height: int, hardest: Hardest | None = None
 ) -> Figure:
-    """Mean excess risk against m, with its terms and bound, above the privacy spent or the λ that m draws need.
+    """Mean excess risk against m, with its terms and bound.
 
     on: the records on which excess is measured; fresh ones have a third term. A mean at or below 0, which a logarithmic
     axis cannot hold, is a triangle on the lower edge. hardest: of m draws, at one budget.
     """
-    chart = Chart(theme, height, "m", upper=_UPPER, gap=58)
+    chart = Chart(theme, height, "m")
     colour = chart.colours["sampling"]
     measured, bound = valley.measured(on), valley.bound(on)
     terms = [("sampling term", valley.sampling, "dot"), ("entropy term", valley.bias, "dashdot")]
     if on == "fresh":
         terms.append(("stability term", valley.stability, "longdash"))
-    tops = np.array([values.max() for _, values, _ in terms])  # each term is seen somewhere
-    nothing = valley.nothing[on]
-    powers = powers_of([measured.mean, tops], [bound, measured.q90, np.array([nothing])])
-    floor = 10.0 ** powers[0]
+    nothing, floor = valley.nothing[on], 10.0 ** _WINDOW[0]
     if on == "training":
         chart.proved(valley.m, measured.noiseless, valley.proved, colour, floor=floor)
     else:
@@ -58,18 +56,6 @@ def draws_figure(
         look = {"mode": "markers", "marker": {"symbol": "diamond-open", "size": 10, "color": colour}}
         chart.hardest([m], hardest.mean, colour, floor=floor, **look)
     chart.heading(f"excess risk {_ON[on]}")
-    if valley.lam_is_free:
-        chart.heading("λ that m draws need", "y2")
-        held = [valley.lam]
-        chart.curve(valley.m, valley.lam, colour, "λ", axis="y2", width=2.5, legend=False)
-    else:
-        chart.heading("privacy spent, ε", "y2")
-        budget = f"budget ε = {plain_number(valley.epsilon)}"
-        held = [valley.spent_epsilon, np.array([valley.epsilon])]
-        chart.curve(
-            valley.m, valley.spent_epsilon, colour, "privacy spent", axis="y2", label="privacy spent", width=2.5
-        )
-        chart.level(valley.m, valley.epsilon, chart.muted, budget, axis="y2", label=budget, dash="dot")
     refused = _closed(valley)
     for interval, _ in refused:
         chart.shade(*interval, chart.muted, 0.14)
@@ -80,8 +66,7 @@ def draws_figure(
     cost = "larger λ" if valley.lam_is_free else "larger ε"
     return chart.beside(
         chart.cursor_axes(valley.m, m, (560, 300), title=f"draws m  (more: less sampling error, {cost})"),
-        chart.log_axis(*powers),
-        chart.log_axis(*powers_of(held, [])),
+        chart.log_axis(*_WINDOW),
     )
 
 
@@ -97,9 +82,7 @@ def columns_figure(by_p: ExcessByColumns, *, p: int, theme: Theme, height: int) 
         ("ln p, shape only", through(np.log(by_p.p), by_p.sampling.mean), sampling),
         ("√p, shape only", through(np.sqrt(by_p.p), by_p.objective.mean), objective),
     ]
-    measured = [by_p.sampling.mean, by_p.objective.mean, by_p.projected.mean]
-    powers = powers_of(measured, [by_p.nothing, *(values for _, values, _ in shapes)])
-    floor = 10.0 ** powers[0]
+    floor = 10.0 ** _BY_COLUMNS[0]
     chart.band(by_p.p, by_p.sampling.q10, by_p.sampling.q90, sampling, floor=floor)
     chart.band(by_p.p, by_p.objective.q10, by_p.objective.q90, objective, floor=floor, legend=False)
     for name, values, ink in shapes:
@@ -116,7 +99,7 @@ def columns_figure(by_p: ExcessByColumns, *, p: int, theme: Theme, height: int) 
         add_means(chart, by_p.p, curve, ink, name, **look)
     chart.heading("excess risk on the training records")
     chart.cursor(p, f"p = {p:,}")
-    return chart.beside(chart.cursor_axes(by_p.p, p, (560, 300), title="dimension p"), chart.log_axis(*powers))
+    return chart.beside(chart.cursor_axes(by_p.p, p, (560, 300), title="dimension p"), chart.log_axis(*_BY_COLUMNS))
 
 
 def _closed(valley: Valley) -> list[tuple[tuple[float, float], str]]:

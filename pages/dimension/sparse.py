@@ -1,4 +1,4 @@
-"""The tab LASSO: private Frank-Wolfe on the L1 ball against T, n and p."""
+"""The view Sparse model: LASSO by private Frank-Wolfe on the L1 ball against T, n and p."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,16 +6,16 @@ from typing import Any
 
 from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.l1 import excess_figure, path_figure
+from dpcore.figures.lasso import excess_figure, path_figure
 from dpcore.figures.style import FAMILIES
-from dpcore.studies.sparsity.l1 import curves
-from dpcore.studies.sparsity.l1.curves import Excesses, Path, path
+from dpcore.studies.dimension.lasso import curves
+from dpcore.studies.dimension.lasso.curves import Excesses, Path, path
+from dpcore.studies.dimension.lasso.data import SOURCE
 from pages.background.pictures import made_once
-from pages.sparsity import SOURCE
-from pages.sparsity import l1_words as words
+from pages.dimension import sparse_words as words
 from pages.ui import url_controls
 from pages.ui.code import redrawn
-from pages.ui.details import table_of
+from pages.ui.details import behind, table_of
 from pages.ui.html import readable
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page, or_reason
@@ -24,27 +24,24 @@ from pages.ui.proof import PROOF, proof_view
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 405, 380
-# In a small ball the upper bound says something for these many records and columns.
-FIRST_N, FIRST_COLUMNS, FIRST_RADIUS, MOST_COLUMNS = 10_000, 128, 0.25, 65_536
-STEPS: tuple[int | str, ...] = ("auto", *curves.TS)
-RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
+FIRST_N, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 128, 65_536
+# "bound" minimises the proved upper bound, which asks for public facts only.
+STEPS: tuple[int | str, ...] = ("bound", *curves.TS)
 
 
 def show(page: Page) -> None:
-    """All of the page but its question and the picker of the tab."""
+    """All of the page but its question and the picker of the view."""
     with page.pickers:
         against = switch("Excess risk against", words.AXES, "T", key="against")
         records = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
-        accounting = url_controls.select("vertex_noise", "Noise", words.ACCOUNTINGS, "tight", width=180)
-        T = url_controls.slider("T", "T steps", STEPS, "auto", width=115)
-        radius = url_controls.slider("radius", "C size", RADII, FIRST_RADIUS, "{:g}".format, width=105)
+        T = url_controls.slider("T", "T steps", STEPS, "bound", words.steps_text, width=190)
     controls = sidebar(default_n=FIRST_N, max_columns=MOST_COLUMNS, own={"p": FIRST_COLUMNS}, unused=("lam", "m"))
     theme = current_theme()
     page.halves()
-    state = words.L1State(**vars(controls), accounting=accounting, T=T, radius=radius, hardest=records == "hardest")
+    state = words.SparseState(**vars(controls), T=T, hardest=records == "hardest")
 
     def drawn(
-        state: words.L1State, cancelled: Cancelled = never
+        state: words.SparseState, cancelled: Cancelled = never
     ) -> tuple[Figure, str, Excesses, Path | None, str, Callable[[], str]]:
         """The chart there and its sentence; the curves, one run, or why there is none, and the chart's code."""
         walked, reason = or_reason(partial(path, state.setting, n=state.n, p=state.p, T=state.T))
@@ -80,9 +77,7 @@ def show(page: Page) -> None:
         return path_figure(walked, theme=theme, height=SIDE_HEIGHT), words.path_caption(walked)
 
     page.beside(("One run", PROOF), draw_beside, key="beside_vertices", chart="beside_lasso", height=SIDE_HEIGHT)
-    page.below(
-        words.readouts(found, walked, state),
-        words.CHIPS,
+    behind(
         lambda: words.assumptions(state),
         words.FORMULA,
         code,
@@ -90,7 +85,7 @@ def show(page: Page) -> None:
     )
 
 
-def _question(against: str, state: words.L1State, walked: Path | None) -> partial[Any]:
+def _question(against: str, state: words.SparseState, walked: Path | None) -> partial[Any]:
     """The computation of the curves over the chosen axis."""
     if against == "n":
         return partial(curves.against_n, state.setting, p=state.p, T=state.T)

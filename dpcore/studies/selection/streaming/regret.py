@@ -94,7 +94,7 @@ def regret_curve(
 ) -> RegretCurve:
     """Regret of p arms against the length of the stream; from a cache. R = 1.
 
-    adversary: a key of `dpcore.studies.sparsity.streaming.adversaries.ADVERSARIES`. steps: lengths, >= 2 each. lam,
+    adversary: a key of `dpcore.studies.selection.streaming.adversaries.ADVERSARIES`. steps: lengths, >= 2 each. lam,
     accounting: as for `dpcore.solve`, lam of the average. What spends more than epsilon is played all the same: see
     `spent`. cancelled: asked between streams and before each is played; when it says yes, CancelledError is raised.
     Raises ValueError for wrong arguments; a plan that does not apply leaves its reason.

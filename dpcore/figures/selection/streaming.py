@@ -1,69 +1,47 @@
 """Private players on streams: regret against the number of steps, and one stream step by step."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...studies.sparsity.streaming.regret import Play, RegretCurve
+from ...studies.selection.streaming.regret import Play, RegretCurve
 from ..chart import Chart
 from ..figure import Figure
-from ..log_chart import decades
 from ..style import Look, Theme, plain_number, with_opacity
 
 _RIGHT, _PHONE = 176, (52, 30)  # px of margins, on a phone left and right
-_DEPTH = 3.7
+_WINDOW = (0.0, 4.5)  # powers of ten, the same for all settings, so that these compare
 _BELOW = 1e-9  # where a band's edge at or below 0 goes: below every axis
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up")
 _SHARE = 0.42  # of a play's height for the upper panel
 _MOST_DOTS = 2000
 
 
-def regret_figure(
-    curves: Sequence[RegretCurve], plain: RegretCurve, *, steps: int, theme: Theme, height: int
-) -> Figure:
-    """Mean regret against the length of the stream for several numbers of arms, with its bounds, on log axes.
+def regret_figure(curve: RegretCurve, plain: RegretCurve, *, steps: int, theme: Theme, height: int) -> Figure:
+    """Mean regret against the length of the stream, with its bounds and that of an arm drawn uniformly, on log axes.
 
-    curves: of the same lengths, at most four, by growing p. plain: the non-private learner's for one of these p, for
-    which the bounds and the regret of an arm drawn uniformly are shown too. Equation (12) is shown as a shape: what it
-    makes of the largest p, given the smallest p's regret on the longest stream.
+    plain: the non-private learner's, of the same lengths.
     """
-    chart = Chart(theme, height, "T", right=_RIGHT)
+    chart = Chart(theme, height, "T")
     colour = chart.colours["sampling"]
-    shown: list[Array] = []  # what the axis must hold
-    hidden = 0
-    for curve, symbol in zip(curves, _SYMBOLS, strict=False):
-        name = f"p = {curve.p:,}"
-        hidden += int((curve.expected <= 0.0).sum())
-        shown += [curve.q10, curve.q90, curve.expected]
-        chart.band(curve.steps, curve.q10, curve.q90, colour, floor=_BELOW, legend=curve is curves[0])
-        expected = np.where(curve.expected > 0, curve.expected, np.nan)
-        sizes = np.where(curve.steps == steps, 12.0, 7.0)
-        marker = {"symbol": symbol, "size": sizes, "color": colour, "opacity": 1}
-        chart.marked(curve.steps, expected, colour, name, marker, label=name, width=3)
-        if curve.p != plain.p:
-            continue
-        for values, text, ink, dash, layer in (
-            (curve.bound, "upper bound", colour, "dash", "upper ftrl"),
-            (plain.expected, "non-private", chart.colours["reference"], "solid", ""),
-            (curve.nothing, "nothing learned", chart.muted, "dash", ""),
-            (curve.least, "lower bound, hardest data", chart.muted, "dot", "lower least_regret"),
-        ):
-            shown.append(np.where(values > 0.0, values, np.nan))
-            label = f"{name}: {text}".replace(", ", ",<br>")
-            chart.curve(curve.steps, shown[-1], ink, f"{name}: {text}", label=label, dash=dash, layer=layer)
-    shape = _shape(curves)
-    if shape is not None:
-        label = f"equation (12), p = {curves[-1].p:,},<br>shape only"
-        chart.curve(curves[-1].steps, shape, chart.muted, label, label=label, dash="2px 5px")
-        shown.append(shape)
+    chart.band(curve.steps, curve.q10, curve.q90, colour, floor=_BELOW)
+    for values, name, ink, dash, layer in (
+        (curve.bound, "upper bound", colour, "dash", "upper ftrl"),
+        (plain.expected, "non-private", chart.colours["reference"], "solid", ""),
+        (curve.nothing, "nothing learned", chart.muted, "dash", ""),
+        (curve.least, "lower bound, hardest data", chart.muted, "dot", "lower least_regret"),
+    ):
+        shown = np.where(values > 0.0, values, np.nan)
+        chart.curve(curve.steps, shown, ink, name, label=name.replace(", ", ",<br>"), dash=dash, layer=layer)
+    sizes = np.where(curve.steps == steps, 12.0, 7.0)
+    marker = {"symbol": "x", "size": sizes, "color": colour, "opacity": 1}
+    chart.marked(curve.steps, np.where(curve.expected > 0, curve.expected, np.nan), colour, "private", marker, width=3)
+    chart.end(curve.expected, "private", colour)
     chart.heading("mean regret, against the best arm")
-    if hidden:
+    if hidden := int((curve.expected <= 0.0).sum()):
         text = f"not drawn: {hidden} of the means, which are not above 0"
         chart.write(text, 0.01, 0, chart.muted, 12, yshift=10)
     chart.cursor(steps, f"T = {steps:,}")
-    span = curves[0].steps if curves else np.array([10.0, 1000.0])
+    span = curve.steps
     low, high = math.log10(span[0]) - 0.06, math.log10(span[-1]) + 0.06
     ticks: Look = {}
     if high - low < 4.0:
@@ -71,7 +49,7 @@ def regret_figure(
         ticks = {"tickvals": places, "ticktext": [plain_number(place) for place in places]}
     return chart.beside(
         chart.cursor_axes(span, steps, (600, 250), beyond=0.06, room=55, spare=0.05, title="steps T", **ticks),
-        chart.log_axis(*decades(shown, _DEPTH, empty=(0.0, 1.0))),
+        chart.log_axis(*_WINDOW),
         phone=_PHONE,
         rows=chart.entries() + 1,
     )
@@ -121,12 +99,3 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
         phone=_PHONE,
         rows=chart.entries() + 1,
     )
-
-
-def _shape(curves: Sequence[RegretCurve]) -> Array | None:
-    """Equation (12)'s order at the largest p, anchored at the smallest p's last regret."""
-    if len(curves) < 2:
-        return None
-    small, large = curves[0], curves[-1]
-    anchors = np.flatnonzero((small.expected > 0) & (small.published > 0))
-    return large.published * (small.expected[anchors[-1]] / small.published[anchors[-1]]) if len(anchors) else None

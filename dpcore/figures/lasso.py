@@ -2,18 +2,19 @@
 
 import numpy as np
 
-from ...studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Excesses, Path
-from ..chart import Chart
-from ..figure import Figure
-from ..log_chart import Line, curves_chart
-from ..style import Theme
+from ..studies.dimension.lasso.curves import AgainstN, AgainstP, AgainstT, Excesses, Path
+from .chart import Chart
+from .figure import Figure
+from .log_chart import Line, curves_chart
+from .style import Theme
 
 _SYMBOL = "diamond"
 _UPPER = "upper frank_wolfe_polytope"
 _TRAINING = "excess risk on the training records"
 _LEAST = "lower bound in the ball, hardest data", "lower bound<br>in the ball"
+_WINDOW = (-6.0, 0.0)  # powers of ten, the same for all settings, so that these compare
 _TITLES = {
-    "T": ("steps T  (more steps: less bias, more noise in each)", "steps T"),
+    "T": ("steps T  (more: less bias, more noise in each)", "steps T"),
     "n": ("records n", ""),
     "p": ("dimension p", ""),
 }
@@ -25,12 +26,11 @@ def excess_figure(found: Excesses, *, at: int, theme: Theme, height: int) -> Fig
     chart = Chart(theme, height, found.axis)
     colour, muted = chart.colours["frank_wolfe"], chart.muted
     lines: list[Line] = [("upper bound", "upper bound", found.x, found.private.bound, colour, 2.0, "dash", _UPPER)]
-    curves, must, depth = [], [], 5.0
+    curves = []
     if isinstance(found, AgainstT):
         steps, plain = np.arange(2.0, len(found.plain) + 1.0), chart.colours["reference"]
         lines.append(("non-private", "non-private", steps, found.plain[1:], plain, 1.5, "solid", ""))
     elif isinstance(found, AgainstN):
-        must, depth = [found.dense], 6.0
         dense = "every column matters, mean", "every column<br>matters"
         lines.append((*dense, found.x, found.dense, colour, 1.5, "solid", ""))
     elif isinstance(found, AgainstP):
@@ -40,13 +40,11 @@ def excess_figure(found: Excesses, *, at: int, theme: Theme, height: int) -> Fig
         ("nothing learned, θ = 0", "nothing learned", found.x, found.nothing, muted, 1.5, "dash", ""),
         (*_LEAST, found.x, found.packing, muted, 1.5, "dot", "lower packing"),
     ]
-    # Noise as published may cost more than the budget: then the curve is no private one.
-    noise = "as published" if found.accounting == "published" else "one vertex" if found.axis == "p" else "private"
+    noise = "one vertex" if found.axis == "p" else "private"
     curves.append((f"{noise}, mean", noise, found.private, colour, _SYMBOL, "solid"))
     title, short = _TITLES[found.axis]
-    may = [found.private.bound, found.private.proved, found.nothing]
     proved = (np.full(len(found.x), -np.inf), found.private.proved, colour, "these records")
-    more = {"proved": proved, "cursor": at, "title": title, "short": short, "must": must, "may": may, "depth": depth}
+    more = {"proved": proved, "cursor": at, "title": title, "short": short, "window": _WINDOW}
     return curves_chart(chart, found.x, curves, lines, heading=_TRAINING, **more)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""The words of the page Dimension. Every number comes out of the table, the plans and the orthant."""
+"""The words of the view Useless columns. Every number comes out of the table, the plans and the orthant."""
 
 import dataclasses as dc
 from collections.abc import Mapping
@@ -13,23 +13,22 @@ from dpcore.data import Source
 from dpcore.figures.dimension import curve_name
 from dpcore.studies.dimension.noise_growth import NoiseGrowth
 from dpcore.studies.dimension.orthant import OrthantExample
-from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import amount, points
 from pages.ui.sidebar import Controls, delta_text, lam_text
 from pages.ui.sources import assumed, neighbours_line
-from pages.ui.verdict import NO_LOWER, verdict
+from pages.ui.verdict import verdict
 
 PLACES = {"output": "output", "objective": "objective"}
-PANELS = {"damage": "excess risk and theory", "distance": "distance"}
 MECHANISMS = {
     "output": ("output_gaussian", "output_gamma"),
     "objective": ("objective_gaussian", "objective_gamma"),
 }
-CHIPS = chips_beside(__file__, "chips.json")
-FORMULA = text_beside(__file__, "formula.md")
+FORMULA = text_beside(__file__, "idle_formula.md")
 # Accuracies closer than this, in points, are called equal.
 _SAME = 0.05
+# Below this part of what can be learned, nothing is.
+_LEARNED = 0.1
 
 
 def one_lam(here: Controls) -> float:
@@ -44,33 +43,44 @@ def _larger_class(table: pd.DataFrame) -> float:
     return float(table[table.metric == "accuracy"].nothing_learned.max())
 
 
-def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source) -> str:
-    """Distance and accuracy at the cursor's p, in one or two sentences."""
-    now, first = _accuracies(table, p), _accuracies(table, int(table.x.min()))
-    gaussian, gamma = (next((key for key in now if key.endswith(law)), None) for law in ("gaussian", "gamma"))
-    useful, larger, sentences = int(table.x.min()), _larger_class(table), []
-    if p == useful and now:
-        cheaper = gaussian and gamma and now[gamma] > now[gaussian]
-        end = ": here the stronger guarantee even costs less." if cheaper else "."
-        told = " and ".join(f"**{100 * right:.1f}%** with {curve_name(key)}" for key, right in now.items())
-        sentences.append(f"With {useful} useful columns and no idle ones, accuracy on {source.things} is {told}{end}")
-        gaussian = gamma = None
-    if gaussian:
-        g, right = grown[gaussian], now[gaussian]
-        far, up_to = _at(g, p), "" if g.exact else "up to "
-        sentences.append(
-            f"With {p - useful:,} idle columns, Gaussian {gaussian.split('_')[0]} perturbation moves the model by "
-            f"{up_to}**{amount(far)}** ({amount(far / g.length)} times its length), "
-            f"{'and' if _near(right, larger) else 'yet'} **{100 * right:.1f}%** of {source.things} are "
-            f"{source.outcome}, {_since(100 * (right - first[gaussian]), useful)}."
-        )
-    if gamma:
-        right = now[gamma]
-        more = "hardly more" if right > larger else "no more"
-        near = f"{more} than always predicting the larger class ({100 * larger:.1f}%)"
-        end = near if _near(right, larger) else _since(100 * (right - first[gamma]), useful)
-        sentences.append(f"Gamma noise leaves **{100 * right:.1f}%**, {end}.")
-    return " ".join([*sentences, *_refusals(table, now)])
+def takeaway(table: pd.DataFrame, p: int, source: Source) -> str:
+    """Accuracy at the cursor's p with either noise, in one sentence."""
+    useful = int(table.x.min())
+    now, first = _accuracies(table, p), _accuracies(table, useful)
+    learned = {key: _gained(table, right) >= _LEARNED for key, right in now.items()}
+    told = [f"**{100 * right:.1f}%** with {curve_name(key)}" for key, right in now.items()]
+    if now and not any(learned.values()):
+        guess = f"a constant guess has {100 * _larger_class(table):.1f}%"
+        text = f"**Nothing is learned:** {' and '.join(told)} of {source.things} are {source.outcome}; {guess}."
+    elif now and p == useful:
+        cheaper = ", so that the stronger guarantee even costs less" * (len(now) == 2 and _is_cheaper(now))
+        text = f"Without useless columns {' and '.join(told)} of {source.things} are {source.outcome}{cheaper}."
+    elif now:
+        parts = []
+        for key, right in now.items():
+            end = _since(100 * (right - first[key]), useful) if learned[key] else "where nothing is learned"
+            of = "" if parts else f" of {source.things} are {source.outcome}"
+            parts.append(f"with {curve_name(key)} **{100 * right:.1f}%**{of}, {end}")
+        text = f"Beside **{p - useful:,} useless columns**, {'; '.join(parts)}."
+    else:
+        text = ""
+    return " ".join(filter(None, [text, *_refusals(table, now)]))
+
+
+def _is_cheaper(now: Mapping[str, float]) -> bool:
+    """Whether Gamma noise, the second one, costs less than Gaussian noise."""
+    gaussian, gamma = now.values()
+    return gamma > gaussian
+
+
+def _best(table: pd.DataFrame) -> float:
+    return float(table[table.metric == "accuracy"].reference.dropna().iloc[0])
+
+
+def _gained(table: pd.DataFrame, right: float) -> float:
+    """The part of what can be learned beyond the larger class."""
+    larger = _larger_class(table)
+    return (right - larger) / (_best(table) - larger)
 
 
 def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
@@ -79,11 +89,6 @@ def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
         place, reason = row.mechanism.split("_")[0], readable(row.reason.replace(row.mechanism, "it"))
         return [f"{place.capitalize()} perturbation gives **no guarantee** here: {reason}. Raise λ or ε."]
     return []
-
-
-def _near(right: float, larger: float) -> bool:
-    """Whether it is less than a point above the larger class."""
-    return 100 * (right - larger) < 1
 
 
 def _accuracies(table: pd.DataFrame, p: int) -> dict[str, float]:
@@ -103,39 +108,13 @@ def _since(change: float, useful: int) -> str:
     return f"{points(abs(change))} {'more' if change > 0 else 'less'} than at p = {useful}"
 
 
-def _at(g: NoiseGrowth, p: int) -> float:
-    return float(g.distance[g.p == p][0])
-
-
-def readouts(
-    table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source
-) -> list[tuple[str, str, str]]:
-    """(noun, value, rest) of the cards below the chart; none where nothing is released."""
-    now = _accuracies(table, p)
-    if not now:
-        return []
-    best = float(table[table.metric == "accuracy"].reference.dropna().iloc[0])
-    names = " · ".join(curve_name(key).removesuffix(" noise") for key in now)
-    at_most = "" if all(grown[key].exact for key in now) else " at most"
-    right, far = (
-        " · ".join(f"{100 * it:.1f}%" for it in now.values()),
-        " · ".join(amount(_at(grown[k], p)) for k in now),
-    )
-    without = f"{100 * best:.1f}% without privacy, {100 * _larger_class(table):.1f}% by always predicting the larger"
-    length = f"{names}{at_most}; that model has length {amount(next(iter(grown.values())).length)}"
-    return [
-        (f"Accuracy at p = {p:,}", right, f"{names}; {without} class"),
-        ("Distance from the non-private model", far, length),
-    ]
-
-
 def caption(experiment: Experiment, lam: float | str) -> str:
     """Guarantees and λ of the curves; lam: as the sidebar says it."""
     rule = f" ({lam_text(lam)}, chosen for Gaussian output perturbation)" if isinstance(lam, str) else ""
     return (
-        f"**Not the same guarantee:** Gamma noise guarantees ε = {experiment.epsilon:g}, Gaussian noise "
-        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}). "
-        f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises."
+        f"**Not the same guarantee:** Gamma noise ε = {experiment.epsilon:g}, Gaussian noise "
+        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}). λ = {experiment.problem.lam:.3g}{rule} for "
+        "both."
     )
 
 
@@ -150,14 +129,10 @@ def verdict_of(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int) ->
     if not curves:
         return ""
     nothing = rows.nothing_learned - rows.noiseless
-    return f"{verdict(rows.x, curves, nothing, p, 'p', text='{:,.0f}'.format)} {NO_LOWER}"
+    return verdict(rows.x, curves, nothing, p, "p", text="{:,.0f}".format)
 
 
-ORTHANT_TITLE = "In the positive orthant, √p comes back"
-ORTHANT_GUARANTEE = (
-    "Cutting a released model at 0 is post-processing and keeps its guarantee. For objective perturbation over the "
-    "orthant no guarantee is proved here; illustration only."
-)
+ORTHANT_TITLE = "Not with θ ≥ 0: √p comes back"
 
 
 def orthant_takeaway(example: OrthantExample, p: int) -> str:
@@ -165,8 +140,8 @@ def orthant_takeaway(example: OrthantExample, p: int) -> str:
     k = int(np.flatnonzero(example.p == p)[0])
     times = example.projected[k] / example.free_output[k]
     text = (
-        f"If no coordinate of θ may be negative, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction "
-        f"{amount(times)} times as far as where θ is free."
+        f"Held at θ ≥ 0, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction {amount(times)} times as "
+        "far."
     )
     if example.reason:
         return f"{text} Objective perturbation gives no guarantee at this λ and ε; raise one of them."
@@ -180,7 +155,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         accuracy = f"**Accuracy:** on {int(ok.test_records.iloc[0]):,} {source.records} that no model was trained on."
     return assumed(
         __file__,
-        "assumptions.md",
+        "idle_assumptions.md",
         records=f"{source.label}; {readable(source.scaling)}",
         neighbours=neighbours_line(source),
         accuracy=accuracy,

@@ -1,40 +1,34 @@
-"""The tab Online: private FTRL draws an arm in every step, against costs that an adversary picks."""
+"""The view Online: private FTRL draws an arm in every step, against costs that an adversary picks."""
 
-from collections.abc import Sequence
 from functools import partial
-
-import pandas as pd
 
 from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.streaming import play_figure, regret_figure
+from dpcore.figures.selection.streaming import play_figure, regret_figure
 from dpcore.figures.style import FAMILIES
-from dpcore.studies.sparsity.streaming import regret
-from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
+from dpcore.studies.selection.streaming import regret
+from dpcore.studies.selection.streaming.adversaries import ADVERSARIES
 from pages.background.pictures import made_once
-from pages.sparsity import SOURCE
-from pages.sparsity import streaming_words as words
+from pages.selection import streaming_words as words
 from pages.ui import url_controls
 from pages.ui.code import script, verbatim
-from pages.ui.details import table_of
+from pages.ui.details import behind, table_of
 from pages.ui.html import readable
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page, or_reason
-from pages.ui.pickers import switch
 from pages.ui.proof import PROOF, proof_view
 from pages.ui.sidebar import SAMPLE_SIZES, sidebar
 
-HEIGHT = 405
+HEIGHT, SOURCE = 405, "synthetic"
 LENGTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 FIRST_LENGTH, MOST_ARMS = 2_000, 2_048
 
 
 def show(page: Page) -> None:
-    """All of the page but its question and the picker of the tab."""
+    """All of the page but its question and the picker of the view."""
     with page.pickers:
         offered = {key: f"costs: {each.label}" for key, each in ADVERSARIES.items()}
         adversary = url_controls.select("adversary", "Costs", offered, next(iter(offered)), width=240)
-        accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
         steps = url_controls.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format, width=150)
     controls = sidebar(
         default_n=SAMPLE_SIZES[-1],
@@ -44,10 +38,10 @@ def show(page: Page) -> None:
     )
     theme = current_theme()
     page.halves(1.6)
-    state = words.StreamingState(**vars(controls), adversary=adversary, steps=steps, accounting=accounting)
+    state = words.StreamingState(**vars(controls), adversary=adversary, steps=steps)
 
-    def curves_at(state: words.StreamingState) -> list[partial[regret.RegretCurve]]:
-        return [partial(regret.regret_curve, state.adversary, p, LENGTHS, **state.shared) for p in state.arms]
+    def curve_at(state: words.StreamingState) -> partial[regret.RegretCurve]:
+        return partial(regret.regret_curve, state.adversary, state.p, LENGTHS, **state.shared)
 
     def plain_at(state: words.StreamingState) -> partial[regret.RegretCurve]:
         return partial(regret.regret_curve, state.adversary, state.p, LENGTHS, **state.shared | words.NON_PRIVATE)
@@ -57,22 +51,22 @@ def show(page: Page) -> None:
 
     def drawn(
         state: words.StreamingState, cancelled: Cancelled = never
-    ) -> tuple[Figure, str, Sequence[regret.RegretCurve], regret.Play | None, str]:
-        """The chart there and its sentence; its curves, one play, or the reason why there is none."""
+    ) -> tuple[Figure, str, regret.RegretCurve, regret.Play | None, str]:
+        """The chart there and its sentence; its curve, one play, or the reason why there is none."""
         play, reason = or_reason(play_at(state))
-        curves = [curve(cancelled=cancelled) for curve in curves_at(state)]
+        curve = curve_at(state)(cancelled=cancelled)
         free = plain_at(state)(cancelled=cancelled)
         figure, sentence = made_once(
             SOURCE,
             ("regret", state, theme),
             lambda: (
-                regret_figure(curves, free, steps=state.steps, theme=theme, height=HEIGHT),
+                regret_figure(curve, free, steps=state.steps, theme=theme, height=HEIGHT),
                 words.takeaway(play, free, state, reason),
             ),
         )
-        return figure, sentence, curves, play, reason
+        return figure, sentence, curve, play, reason
 
-    figure, sentence, curves, play, reason = drawn(state)
+    figure, sentence, curve, play, reason = drawn(state)
     page.headline(sentence, colour=FAMILIES[theme]["sampling"])
     page.chart(
         figure,
@@ -80,8 +74,8 @@ def show(page: Page) -> None:
         key="regret",
         height=HEIGHT,
         ahead=(drawn, state),
-        verdict=words.verdict_of(curves, state),
-        caption=words.caption(curves, state),
+        verdict=words.verdict_of(curve, state),
+        caption=words.caption(curve, state),
     )
 
     def draw_beside(side: str) -> tuple[Figure, str] | str:
@@ -90,18 +84,16 @@ def show(page: Page) -> None:
         if side == PROOF:
             made = regret.proof(state.adversary, state.p, state.steps, **state.shared)
             return proof_view(made, play.plan.mechanism, theme, HEIGHT)
-        return play_figure(play, theme=theme, height=HEIGHT), words.play_caption(play, state)
+        return play_figure(play, theme=theme, height=HEIGHT), words.play_caption(play)
 
     page.beside(("One stream", PROOF), draw_beside, key="beside_stream", chart="play", height=HEIGHT)
-    page.below(
-        words.readouts(play, state) if play else [],
-        words.CHIPS,
+    behind(
         lambda: words.assumptions(state),
         words.FORMULA,
         lambda: script(
-            {"curves": curves_at(state), "non_private": plain_at(state), "play": play_at(state)},
-            partial(regret_figure, verbatim("curves"), verbatim("non_private"), steps=state.steps, height=HEIGHT),
+            {"curve": curve_at(state), "non_private": plain_at(state), "play": play_at(state)},
+            partial(regret_figure, verbatim("curve"), verbatim("non_private"), steps=state.steps, height=HEIGHT),
             partial(play_figure, verbatim("play"), height=HEIGHT),
         ),
-        lambda: pd.concat([table_of(curve).assign(p=curve.p) for curve in curves], ignore_index=True),
+        lambda: table_of(curve),
     )

@@ -1,4 +1,4 @@
-"""The tab Simplex sampling: m random draws from a mixture, and the valley between too few and too many."""
+"""The view Simplex sampling: m random draws from a mixture, and the valley between too few and too many."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,17 +6,17 @@ from functools import partial
 from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.experiments.proof_chain import ProofChain
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
+from dpcore.figures.selection.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.hardest.excess import HardestQuestion
-from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws
-from dpcore.studies.sparsity.simplex.single_release import Support, support
+from dpcore.studies.selection.simplex import beside_others, excess_by_draws
+from dpcore.studies.selection.simplex.data import SOURCE
+from dpcore.studies.selection.simplex.single_release import Support, support
 from pages.background.hardest import hardest_call, hardest_known, hardest_so_far, question_of_plan
 from pages.background.pictures import made_once
-from pages.sparsity import SOURCE
-from pages.sparsity import simplex_words as words
+from pages.selection import simplex_words as words
 from pages.ui.code import redrawn
-from pages.ui.details import table_of
+from pages.ui.details import behind, table_of
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page, or_reason
 from pages.ui.pickers import switch
@@ -31,7 +31,7 @@ SIDES = ("Draws", "Dimension", PROOF)
 
 
 def show(page: Page) -> None:
-    """All of the page but its question and the picker of the tab."""
+    """All of the page but its question and the picker of the view."""
     with page.pickers:
         on: excess_by_draws.On = (
             "fresh" if switch("Measured on", words.ON, "training", key="on") == "fresh" else "training"
@@ -94,9 +94,7 @@ def show(page: Page) -> None:
     )
     draw_beside = partial(_beside, controls=controls, release=release, theme=theme, proof=proof)
     page.beside(SIDES, draw_beside, key="beside", chart="beside_chart", height=SIDE_HEIGHT)
-    page.below(
-        words.readouts(valley, release, on) if release else [],
-        words.CHIPS,
+    behind(
         lambda: words.assumptions(valley, controls),
         words.FORMULA,
         code,
@@ -121,7 +119,7 @@ def _beside(
             **words.arguments(controls, "p"),
         )
         figure = columns_figure(by_p, p=controls.p, theme=theme, height=SIDE_HEIGHT)
-        return figure, words.columns_caption(by_p, controls)
+        return figure, words.columns_caption(by_p)
     if release:
         return support_figure(release, theme=theme, height=SIDE_HEIGHT), words.support_caption(release)
     return "Nothing is drawn: the budget allows no sample. Choose a larger ε, λ or n."
