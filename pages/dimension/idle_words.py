@@ -56,7 +56,7 @@ def takeaway(table: pd.DataFrame, p: int, source: Source) -> str:
         cheaper = ", so that the stronger guarantee even costs less" * (len(now) == 2 and _is_cheaper(now))
         text = f"Without useless columns {' and '.join(told)} of {source.things} are {source.outcome}{cheaper}."
     elif now:
-        parts = []
+        parts: list[str] = []
         for key, right in now.items():
             end = _since(100 * (right - first[key]), useful) if learned[key] else "where nothing is learned"
             of = "" if parts else f" of {source.things} are {source.outcome}"
