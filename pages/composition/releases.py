@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Budget
-from dpcore.accounting.ledger import EpsilonCurve, Noise, releases_of
+from dpcore.accounting.ledger import EpsilonCurve, Kind, Noise, releases_of
 from dpcore.core.facts import text_beside
 from dpcore.figures.composition import accounting_name, ledger_figure
 from dpcore.figures.style import FAMILIES
@@ -66,7 +66,7 @@ def above_basic(curves: Sequence[EpsilonCurve]) -> bool:
     return bool(np.all(known["advanced"] >= known["basic"]))
 
 
-def takeaway(times: int, one: Budget, here: dict[str, float]) -> str:
+def takeaway(times: int, one: Budget, here: dict[Kind, float]) -> str:
     """The exact cost of all releases, and what basic composition says of it."""
     each = f"at ε = {one.epsilon:g}"
     if times == 1:

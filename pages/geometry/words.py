@@ -107,12 +107,12 @@ def order_takeaway(found: AgainstOrder, state: GeometryState) -> str:
     """The sentence above the chart: the L1 ball against the L2 ball, and the cursor's norm order between them."""
     first, l2, k = 0, _at(found, 2.0), _at(found, state.p_norm)
     lasso, ball = rounded(found.mean[first], 2), rounded(found.mean[l2], 2)
-    where = f"In d = {found.d:,} dimensions"
+    where = f"At d = {found.d:,}"
     if not _learned(found, first):
         either = "next to nothing is learned on the L1 ball" + (
             f", and the excess risk is {ball} on the L2 ball" if _learned(found, l2) else " or on the L2 ball"
         )
-        return f"{where}, at ε = {found.epsilon:g} and n = {found.n:,}, **{either}**."
+        return f"{where}, ε = {found.epsilon:g} and n = {found.n:,} **{either}**."
     if not _learned(found, l2):
         text = (
             f"{where} the excess risk is **{lasso}** on the L1 ball, and on the L2 ball **next to nothing is learned**"

@@ -14,6 +14,7 @@ from pages.background.pictures import made_once
 from pages.background.tables import refined
 from pages.lectures.lecture import tour_button
 from pages.overview import words
+from pages.overview.definition import definition
 from pages.server import prefetch
 from pages.ui.html import plain
 from pages.ui.live_figure import captioned_figure, current_theme
@@ -114,3 +115,4 @@ page.below(
     lambda: words.snippet(experiment, partial(drawing, epsilon=at)),
     lambda: table,
 )
+definition(at, public["delta"], height=HEIGHT)

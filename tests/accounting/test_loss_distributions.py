@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import ndtr
 
-from dpcore.accounting.pld import batch_losses
+from dpcore.accounting.pld import batch_losses, laplace_losses
 from dpcore.accounting.subsampled_rdp import SAMPLINGS, subsampled_epsilon
 
 EPSILONS = np.array([0.0, 0.05, 0.3, 1.0, 2.5])
@@ -83,3 +83,17 @@ def test_noise_that_hides_nothing_is_no_overflow():
     for sampling in SAMPLINGS:
         assert batch_losses(1e-3, 0.5, 10, sampling).delta(np.array([0.0]))[0] > 1.0 - 1e-3
         assert batch_losses(0.03, 0.5, 50, sampling).delta(np.array([0.0]))[0] == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("epsilon, times", [(0.3, 1), (1.0, 3), (0.5, 20), (0.1, 200)])
+def test_laplace_releases_cost_what_draws_of_their_losses_do(epsilon, times):
+    rng = np.random.default_rng(times)
+    losses = np.zeros(200_000)
+    for _ in range(times):
+        noise = rng.laplace(scale=1.0 / epsilon, size=len(losses))
+        losses += epsilon * (np.abs(noise - 1.0) - np.abs(noise))
+    drawn = np.maximum(-np.expm1(EPSILONS[:, None] - losses), 0.0)
+    error = drawn.std(axis=1) / math.sqrt(len(losses))
+    found = laplace_losses(epsilon, times).delta(EPSILONS)
+    assert (np.abs(found - drawn.mean(axis=1)) <= 4.5 * error + 2e-4).all()
+    assert laplace_losses(epsilon, times).delta(np.array([times * epsilon]))[0] < 1e-9

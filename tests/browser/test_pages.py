@@ -101,6 +101,7 @@ def check_screens(page: Page, charts: tuple[Chart, ...]) -> None:
         boxes = [page.locator(chart.where).bounding_box() for chart in charts]
         for first, second in pairwise(boxes):
             assert first and second
+            first, second = sorted((first, second), key=lambda box: (box["x"], box["y"]))
             assert (second["x"] > first["x"] + first["width"]) is beside, width
             assert (second["y"] > first["y"] + first["height"]) is not beside, width
 

@@ -79,7 +79,7 @@ def test_a_phone_votes_once_and_the_screen_counts_and_shows_what_is_right(
     server: Server, new_page: NewPage, complaints: list[str]
 ):
     teacher = new_page()
-    code = open_room(teacher, f"{server.url}/?lecture=overview&step=1")
+    code = open_room(teacher, f"{server.url}/?lecture=overview&step=4")
     phone, sent = new_page(390, 844, "dark"), list[str]()
     phone.on("pageerror", lambda error: complaints.append(str(error)))
     phone.on("request", lambda it: sent.append(it.post_data or "") if it.method == "POST" else None)
@@ -93,15 +93,15 @@ def test_a_phone_votes_once_and_the_screen_counts_and_shows_what_is_right(
     is_counted(phone)
     assert violations(phone) == []
     joined(phone, server.url, code)  # again, as another tab of the same browser would
-    expect(phone.locator(".sent")).to_have_text("Sent: more than 10 percentage points of accuracy")
+    expect(phone.locator(".sent")).to_have_text("Sent: about a fifth as large")
     is_counted(phone)
     assert len(sent) > 1 and len(set(sent)) == 1
-    assert re.fullmatch(r'\{"phone":"[0-9a-f]{32}","question":"overview/1","answer":1\}', sent[0])
+    assert re.fullmatch(r'\{"phone":"[0-9a-f]{32}","question":"overview/4","answer":1\}', sent[0])
 
     teacher.bring_to_front()
     expect(teacher.locator(".room-answer b")).to_have_text(["0", "1", "0"])
     teacher.keyboard.press("PageDown")
-    expect(teacher.locator(".room-right")).to_have_text("more than 10 percentage points of accuracy1")
+    expect(teacher.locator(".room-right")).to_have_text("about a twenty-fifth as large0")
     phone.bring_to_front()
     expect(phone.locator("#words")).to_contain_text("Look at the screen.")
     teacher.bring_to_front()

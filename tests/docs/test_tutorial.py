@@ -113,11 +113,11 @@ def test_the_tests_of_all_mechanisms_pass_it_untold(tmp_path):
 
 
 def test_the_pages_that_list_mechanisms_list_it(written, monkeypatch):
-    """Sources, the attacks and the comparison of Decide."""
+    """Papers, the attacks and the comparison of Decide."""
     written(SOURCE)
     monkeypatch.setattr(loss_curve, "SPLITS", 2)
     label = mechanisms.mechanism_class(KEY).label
-    algorithms = open_script("sources/page.py", about="algorithms")
+    algorithms = open_script("papers/page.py", about="algorithms")
     assert label in texts(algorithms).lower()
     assert f"From the file {KEY}.py: its author states this guarantee" in texts(algorithms)
     attack = finished(open_script("audit/page.py", mechanism=KEY, version="halved_noise", runs=1_000))

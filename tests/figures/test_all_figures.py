@@ -20,19 +20,8 @@ from . import pictures
 from .pictures import KEYS, all_figures, classified, orders, padded, plane, setting, table, valley
 
 # Figures that are cut where their axis ends, on purpose, and say so or go on beyond it.
-CUT = (
-    "draws, fresh",
-    "ruler",
-    "betting",
-    "function, betting test",
-    "budget",
-    "ball",
-    "exhibits",
-    "corrections",
-    "regret",
-    "price",
-)
-CUT += ("excess", "valley", "accuracy", "orders", "learners", "many passes")
+CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret", "price")
+CUT += ("excess", "valley", "accuracy", "orders", "learners", "draws, fresh", "many passes", "ledger")
 # Figures whose words stand beside their marks.
 WITHOUT_LEGEND = ("leak", "ruler", "uses", "proof", "bells")
 # The palette of one theme alone.

@@ -387,13 +387,13 @@ def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):
         ("multiclass/page.py", {"lam": 0.005, "epsilon": 0.01, "n": 200}),
         ("composition/page.py", {"repeated": "sgd", "epsilon": 10.0}),
         # The library's sentences that are no refusals.
-        ("sources/page.py", {"about": "errata"}),
+        ("papers/page.py", {"about": "errata"}),
         *(
             # Other views of pages that are seen above; Decide, whose refusals are among those of all mechanisms.
             pytest.param(page, state, marks=pytest.mark.nightly)
             for page, state in (
                 ("decide/page.py", {"way": "objective_gaussian", "lam": 1e-4, "epsilon": 0.01, "n": 200}),
-                ("sources/page.py", {"about": "reproductions", "reproduced": "jain-thakurta-1b"}),
+                ("papers/page.py", {"about": "reproductions", "reproduced": "jain-thakurta-1b"}),
             )
         ),
         ("geometry/page.py", {"p_norm": "4", "beside_geometry": "Rates"}),

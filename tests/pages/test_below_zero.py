@@ -44,7 +44,8 @@ def lowest(table: pd.DataFrame) -> float:
         table = table[table.metric == "excess_empirical_risk"]
     gap = table.get("reference_gap", 10.0 * LEAST_CERTIFIED)
     means = [column for column in table if str(column).endswith("mean") and not str(column).startswith("fresh")]
-    found = [table[c] + 4.0 * table[str(c)[:-4] + "se"].fillna(0.0) + gap for c in means]
+    errors = [table[se].fillna(0.0) if (se := str(c)[:-4] + "se") in table else 0.0 for c in means]
+    found = [table[c] + 4.0 * error + gap for c, error in zip(means, errors, strict=True)]
     assert found and not all(column.isna().all() for column in found)
     return float(np.nanmin(np.array(found, float)))
 

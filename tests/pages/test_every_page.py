@@ -36,6 +36,7 @@ VIEWS: dict[str, dict[str, Any]] = {
     "multiclass": {"n": 500},
     "multiclass, epsilon": {"price_against": "epsilon", "class_records": "iris"},
     "survey": {},
+    "audit": {"runs": 2_000},
     "composition": {"repeated": "sgd", "batch": 100, "steps": 1_000, "epsilon": 0.5},
     "decide": {"n": 500},
 }

@@ -1,4 +1,4 @@
-"""Published mechanisms on the page Papers: chart, words and code are those of the findings."""
+"""Papers, certified by runs: its chart, its words and its code are those of the findings."""
 
 import dataclasses as dc
 import html

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import Budget, Problem
-from dpcore.accounting.attack_limits import attack_cap
 from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.ledger import Run, ledger_of, releases_of
+from dpcore.data import get_source
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_setting
 from dpcore.studies.dimension import orthant
@@ -29,6 +29,7 @@ from pages.lectures.lecture import asked_for, whitelist
 from pages.lectures.reader import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui import share_link
+from pages.ui.pickers import defaults_of, norm_of
 from tests.harness import ROOT
 from tests.page_driver import SCRIPTS, finished, said, texts, turn_to
 
@@ -63,8 +64,8 @@ def controls(page: AppTest) -> dict[str, Any]:
 
 
 @EVERY_STORY
-def test_a_story_has_six_to_ten_steps_on_its_own_page_and_ends_with_a_picture(story: Story):
-    assert 6 <= len(story.steps) <= 10
+def test_a_story_has_five_to_ten_steps_on_its_own_page_and_ends_with_a_picture(story: Story):
+    assert 5 <= len(story.steps) <= 10
     assert story.name in SCRIPTS
     assert story.steps[-1].question is None
     assert any(step.question for step in story.steps)
@@ -120,36 +121,17 @@ def release(name: str, step: int, *mechanisms: str, **more: Any) -> Any:
     return dpcore.run(experiment_of(mechanisms=tuple(map(dpcore.make_mechanism, mechanisms)), **(setting | more)))
 
 
-def points_lost(step: int, mechanism: str = "objective_gaussian") -> tuple[float, float, float]:
-    """The accuracy loss at a step of the first lecture, in percentage points, what is left and the larger class's."""
-    rows = release("overview", step, mechanism, source="synthetic", theta_norm=6.0)
-    row = rows[rows.metric == "accuracy"].iloc[0]
-    return 100 * (row.reference - row["mean"]), 100 * row["mean"], 100 * row.nothing_learned
+def test_overview_five_times_the_people_lower_what_noise_adds_to_a_twenty_fifth():
+    def added(step: int) -> float:
+        source = get_source("synthetic")
+        more = {"source": source.key, "theta_norm": norm_of(source)} | defaults_of(source)
+        rows = release("overview", step, "objective_gaussian", **more)
+        row = rows[rows.metric == "excess_empirical_risk"].iloc[0]
+        return float(row["mean"] - row.noiseless)
 
-
-def test_overview_the_price_and_what_more_people_do_to_it():
-    (lost, left, _), (half, strict, larger) = points_lost(2), points_lost(6)
-    assert state("overview", 1)["place"] == "objective"
-    assert answer("overview", 1) == "more than 10 percentage points of accuracy" and lost > 10 and left > 60
-    assert 0.4 < half / (half + strict - larger) < 0.6
-    assert all(
-        points_lost(3, "output_gaussian")[0] > points_lost(3, key)[0] for key in ("objective_gaussian", "noisy_sgd")
-    )
-    assert answer("overview", 7) == "less than a quarter as large" and points_lost(8)[0] < lost / 4
-
-
-def test_overview_more_people_hardly_lower_the_limits_of_attack_success_and_a_smaller_epsilon_does():
-    def limits(step: int) -> tuple[float, float]:
-        """Against any mechanism with the guarantee (ringed), and against this one."""
-        s = state("overview", step)
-        problem = dpcore.Problem("synthetic", **{key: s[key] for key in ("n", "p", "delta", "lam", "seed")})
-        plan = problem.plan(dpcore.make_mechanism("objective_gaussian"), s["epsilon"])
-        return attack_cap(plan.spent), plan.mechanism.attack_limit(plan)
-
-    (cap, own), (cap_of_many, own_of_many) = limits(4), limits(9)
-    assert state("overview", 4)["n"] < state("overview", 9)["n"] and cap_of_many == pytest.approx(cap, abs=1e-3)
-    assert own - 0.01 < own_of_many < cap_of_many
-    assert limits(5)[1] < 0.52
+    fewer, many = state("overview", 4), state("overview", 5)
+    assert many["n"] == 5 * fewer["n"] and many["epsilon"] == fewer["epsilon"]
+    assert answer("overview", 4) == "about a twenty-fifth as large" and 20 < added(4) / added(5) < 35
 
 
 def test_perturbation_the_question_wins_at_one_lam_and_is_closed_at_a_smaller_one():
@@ -320,7 +302,7 @@ def test_a_step_stands_also_if_its_first_run_was_interrupted_by_a_move():
         ("windows", "1", "There is no lecture “windows”"),
         ("<b>x</b>", "1", "There is no lecture “<b>x</b>”"),
         ("perturbation", "1", "The lecture “perturbation” belongs to the page Perturbation"),
-        ("overview", "99", "has steps 1 to 9, and no “99”"),
+        ("overview", "99", "has steps 1 to 5, and no “99”"),
         ("overview", "0", "and no “0”"),
         ("overview", "two", "and no “two”"),
         ("overview", "٣", "and no “٣”"),

@@ -72,7 +72,7 @@ def test_the_first_view_shows_an_excess_below_its_bound_and_where_the_bound_lose
     assert (found.mean < found.bound).all() and (found.bound < found.nothing).all()
     factor = rounded(found.bound[3] / found.mean[3], 2)
     assert "it is below “nothing learned” all along this axis." in texts(page)
-    assert f"At C = 5 it is {factor} times the measurement. {NO_LOWER}" in texts(page)
+    assert f"At C = 5 the upper bound is {factor} times the measurement" in texts(page) and NO_LOWER in texts(page)
     assert f"The bound is {factor} times the measurement." in captions(page) and len(charts(page)) == 2
     assert "One release" not in captions(page)
     wide = open_page(columns=6, n=100)
@@ -137,7 +137,7 @@ def test_against_epsilon_the_excess_stands_below_its_bound():
     k = dpcore.EPSILON_GRID.index(10.0)
     assert not page.exception and np.all(found.mean <= found.bound)
     factor = rounded(found.bound[k] / found.mean[k], 2)
-    assert f"At ε = 10 it is {factor} times the measurement. {NO_LOWER}" in texts(page)
+    assert f"At ε = 10 the upper bound is {factor} times the measurement" in texts(page) and NO_LOWER in texts(page)
 
 
 def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():

@@ -61,11 +61,11 @@ def test_perturbation_shows_the_same_number():
     """One state, one number: the same split, releases and reference."""
     row = row_of()
     page = finished(open_app("perturbation/page.py", records="synthetic"))
-    assert f"{row['mean']:.3g}" in texts(page)
+    assert f"excess risk {row['mean']:.2g}" in plain_headline(page).replace("**", "")
     assert f"noise {row['mean'] - row.noiseless:.3f}</b>" in open_figure(open_page())
 
 
-def test_a_million_dots_are_no_more_private_than_their_sum():
+def test_releases_stay_as_dots_and_spend_together():
     page = open_page(source="iris", epsilon=2.0)
     for _ in range(2):
         page.button(key="release").click().run()
@@ -76,7 +76,7 @@ def test_a_million_dots_are_no_more_private_than_their_sum():
     page.button(key="release").click().run()
     page = finished(page)
     assert dots_of(page) == 3 and tells(texts(page), "3 releases", "ε = 7"), "dots of other budgets stay"
-    page.select_slider(key="n").set_value(50).run()
+    page.selectbox(key="source").select("wine").run()
     assert dots_of(finished(page)) == 0, "other records, other releases"
 
 

@@ -134,6 +134,8 @@ def calibrated(monkeypatch) -> set[str]:
 def test_a_link_to_a_page_is_understood_there_and_shows_the_mechanism(address, calibrated):
     page = opened(address)
     assert not page.exception and not page.error and not remarks(page)
+    if not calibrated >= SHOWN[address]:
+        finished(page)  # an attack calibrates in the background
     assert calibrated >= SHOWN[address]
 
 

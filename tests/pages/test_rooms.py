@@ -230,49 +230,49 @@ def test_a_wrong_number_of_a_server_stops_it_with_a_sentence(monkeypatch: pytest
 def test_a_room_ends_with_its_session(monkeypatch: pytest.MonkeyPatch):
     seen: dict[str, float] = {}
     monkeypatch.setattr(upload_lifetime, "_LAST_SEEN", seen)
-    page = open_step("overview", "1")
+    page = open_step("overview", "4")
     assert not seen
     page.button("room_button").click().run()
     assert len(seen) == 1, "the session is ended soon after its page"
     code = page.session_state["room"].code
-    assert ask(f"/join/{code}/question")[1]["question"]["name"] == "overview/1"
+    assert ask(f"/join/{code}/question")[1]["question"]["name"] == "overview/4"
     page.session_state["room"] = None  # as `upload_lifetime` clears what a session has held
     gc.collect()
     assert ask(f"/join/{code}/question")[0] == 404
 
 
 def test_a_lecture_asks_the_phones_counts_and_shows_what_is_right():
-    page = open_step("overview", "1")
+    page = open_step("overview", "4")
     assert page.button("room_button").label == "Open a room"
     page.button("room_button").click().run()
     held = page.session_state["room"]
     assert page.button("room_button").label == f"Room {held.code}" and held.code in texts(page)
     assert not [button for button in page.button if button.key == "option_0"], "the phones answer"
-    first = STORIES["overview"].steps[0].question
-    assert first and held.asked.answers == first.options and held.asked.words == STORIES["overview"].words(1)
+    first = STORIES["overview"].steps[3].question
+    assert first and held.asked.answers == first.options and held.asked.words == STORIES["overview"].words(4)
     for phone, answer in enumerate((0, 1, 1)):
-        assert vote(held, answer, phone=phone)[0] == 200
+        assert vote(held, answer, phone=phone, name=held.asked.name)[0] == 200
     page.run()
     assert screen.bars(first.options, (1, 2, 0)) in texts(page) and "3 phones" in texts(page)
     assert [button.key for button in page.button].count("close_room") == 1, "a page that runs again shows it still"
     page.button("next").click().run()
     assert "close_room" not in [button.key for button in page.button]
-    assert held.asked is None and screen.bars(first.options, (1, 2, 0), 1) in texts(page)
+    assert held.asked is None and screen.bars(first.options, (1, 2, 0), 2) in texts(page)
     page.button("back").click().run()
-    assert held.asked.name == "overview/1" and held.counts("overview/1") == (1, 2, 0)
+    assert held.asked.name == "overview/4" and held.counts("overview/4") == (1, 2, 0)
     page.button("leave").click().run()
     assert held.asked is None and page.session_state["room"] is held
 
 
 def test_a_server_with_too_many_rooms_says_so(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(room, "MOST_ROOMS", 0)
-    page = open_step("overview", "1")
+    page = open_step("overview", "4")
     page.button("room_button").click().run()
     assert "room" not in page.session_state and "rooms open already" in "".join(each.value for each in page.markdown)
 
 
 def test_where_phones_cannot_reach_the_server_a_sentence_has_the_command_in_the_place_of_the_code():
-    page = open_step("overview", "1")
+    page = open_step("overview", "4")
     page.button("room_button").click().run()
     assert "Phones cannot reach this page&#x27;s address" in texts(page) and "--server.address 0.0.0.0" in texts(page)
     assert "<img" not in screen.invitation(page.session_state["room"], small=False)
