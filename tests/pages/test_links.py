@@ -184,14 +184,14 @@ def hidden(app: AppTest) -> set[str]:
 
 
 def test_hidden_controls_keep_their_values_and_stay_hidden_on_every_page():
-    app = follow("perturbation", "hide=delta,noise,m&delta=10⁻⁵&n=300&noise=Gamma")
+    app = follow("perturbation", "hide=delta,noise,on&delta=10⁻⁵&n=300&noise=Gamma")
     assert hidden(app) == {"delta", "noise"} and values(app)["delta"] == 1e-5 and values(app)["noise"] == "gamma"
     app.select_slider(key="epsilon").set_value(2.0).run()
     assert hidden(app) == {"delta", "noise"}
     app.switch_page(SCRIPTS["selection"]).run()
-    assert hidden(app) == {"delta", "m"} and app.query_params["hide"] == "delta,noise,m"
+    assert hidden(app) == {"delta", "on"} and app.query_params["hide"] == "delta,noise,on"
     app.session_state["behind"] = "Link"
-    assert "hide=delta,m" in offered(app.run())
+    assert "hide=on,delta" in offered(app.run())
 
 
 def test_a_note_is_gone_with_its_page():
