@@ -30,7 +30,7 @@ class Teacher(Session):
         return [int(count) for count in re.findall(r"<b>(\d+)</b>", self.texts)]
 
     async def open_room(self) -> None:
-        await self.visit("", "lecture=overview&step=1")
+        await self.visit("", "lecture=overview&step=4")
         await self.press("room_button")
 
 
@@ -70,5 +70,5 @@ async def lesson(url: str, phones: int) -> tuple[list[float], list[int]]:
             return await phone.vote(question["name"], random.randrange(len(question["answers"])))
 
         took = await asyncio.gather(*(attend(Phone(url, teacher.code)) for _ in range(phones)))
-        await teacher.visit("", "lecture=overview&step=1")
+        await teacher.visit("", "lecture=overview&step=4")
         return list(took), teacher.counts

@@ -8,7 +8,7 @@ REPEATED = {"gaussian": "Gaussian mechanism", "laplace": "Laplace mechanism", "s
 
 page = Page("What do many releases cost together?")
 with page.pickers:
-    repeated = switch("What is repeated", REPEATED, "gaussian", key="repeated")
+    repeated = switch("What is repeated", REPEATED, "gaussian", key="repeated", wrap=True)
 if repeated == "sgd":
     descent.show(page)
 else:

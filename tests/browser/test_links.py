@@ -60,7 +60,7 @@ def test_the_link_that_a_page_offers_is_the_first_request_of_a_fresh_server(
     below: Server, fresh_server: Server, page: Page, complaints: list[str]
 ):
     """It says the value of every control, so that a later default changes nothing, and hides what it is asked to."""
-    page.goto(f"{below.url}/?place=output&n=200")
+    page.goto(f"{below.url}/?n=200")
     page.get_by_role("link", name="Dimension", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["dimension"].title)
     page.get_by_text("Link", exact=True).click()

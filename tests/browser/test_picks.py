@@ -131,7 +131,7 @@ def test_a_chip_stays_whose_answer_comes_after_the_next_move(server: Server, pag
     open_page(page, server, path)
     reader = Reader(page, path, random.Random(1))
     reader.learn()
-    for chip in ("one seed for all", "correct code"):
+    for chip in ("80% of the noise, few runs", "a factor 2 is missing"):
         line.hold()
         page.get_by_role("button", name=chip, exact=True).click()
         reader.wanted |= reader.meanings[chip]
@@ -152,7 +152,7 @@ def test_a_chip_counts_whose_message_is_lost(server: Server, page: Page):
     open_page(page, server, "audit")
     reader = Reader(page, "audit", random.Random(1))
     reader.learn()
-    line.lost = chip = "one seed for all"
+    line.lost = chip = "80% of the noise, few runs"
     page.get_by_role("button", name=chip, exact=True).click()
     while line.lost:
         page.wait_for_timeout(20)

@@ -36,7 +36,6 @@ VIEWS: dict[str, dict[str, Any]] = {
     "multiclass": {"n": 500},
     "multiclass, epsilon": {"price_against": "epsilon", "class_records": "iris"},
     "survey": {},
-    "audit": {"runs": 2_000},
     "composition": {"repeated": "sgd", "batch": 100, "steps": 1_000, "epsilon": 0.5},
     "decide": {"n": 500},
 }
@@ -151,4 +150,4 @@ def test_some_corners_of_small_problems(page):
 
 
 def test_no_page_is_forgotten():
-    assert {view.partition(",")[0] for view in VIEWS} == set(LIVE)
+    assert {view.partition(",")[0] for view in VIEWS} == set(LIVE) - {"audit"}, "its code prints, and draws nothing"

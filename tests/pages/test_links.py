@@ -180,7 +180,7 @@ def test_what_a_link_says_in_vain_is_told_once_and_harms_nothing(query, told):
 
 def hidden(app: AppTest) -> set[str]:
     styles = " ".join(e.proto.body for e in app.get("html"))
-    return set(re.findall(r"st-key-block_(\w+), [^{]*\{ display: none", styles))
+    return set(re.findall(r"st-key-block_(\w+), \.st-key-\1 \{ display: none", styles))
 
 
 def test_hidden_controls_keep_their_values_and_stay_hidden_on_every_page():
