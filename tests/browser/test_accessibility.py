@@ -102,15 +102,15 @@ def check_arrows(page: Page) -> None:
     expect(headline).to_be_visible()
     expect(page.locator(".live-figure").first).to_have_attribute("aria-label", headline.inner_text())
 
-    page.locator("summary", has_text="Numbers of this chart").press("Enter")
-    row = page.locator(".live-figure-numbers tbody tr").first
+    page.locator(".st-key-cost summary").press("Enter")
+    row = page.locator(".st-key-cost .live-figure-numbers tbody tr").first
     expect(row.locator("th")).to_have_text("1.5")  # the cursor's
-    column = page.locator(".live-figure-numbers thead th").all_inner_texts().index("measured")
+    column = page.locator(".st-key-cost .live-figure-numbers thead th").all_inner_texts().index("measured")
     value = float(row.locator("td").nth(column - 1).inner_text())
     curve = "(t => t.y[[...t.x].indexOf(1.5)])(it._fullData.find(t => t.name === 'measured'))"
     assert value == pytest.approx(page.evaluate(f"(it => {curve})(document.querySelector('.live-figure'))"), rel=1e-3)
     assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("excess risk")
-    pane = page.locator(".live-figure-numbers [role=region]")
+    pane = page.locator(".st-key-cost .live-figure-numbers [role=region]")
     assert pane.evaluate("it => it.clientHeight < it.scrollHeight"), "it stays small"
     pane.press("End")
     until(page, "document.querySelector('.live-figure-numbers [role=region]').scrollTop > 0")
