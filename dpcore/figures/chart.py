@@ -162,15 +162,13 @@ class Chart:
         whose: str = "these records",
         *,
         floor: float,
-        axis: str = "y",
-        legend: bool = True,
     ) -> None:
         """Add the band in which means are proved to lie for these records; it reaches down to `floor` where `low` is
         -inf."""
-        self.band(x, low, high, colour, f"proved for {whose}", axis=axis, legend=legend, floor=floor, opacity=0.12)
-        self.end(high, f"band: proved<br>for {whose}", colour, axis)
+        self.band(x, low, high, colour, f"proved for {whose}", floor=floor, opacity=0.12)
+        self.end(high, f"band: proved<br>for {whose}", colour)
 
-    def zero_or_below(self, x: Any, y: Any, colour: str, name: str, floor: float, axis: str = "y") -> None:
+    def zero_or_below(self, x: Any, y: Any, colour: str, name: str, floor: float) -> None:
         """Add triangles on the lower edge of a log axis where a curve is at or below 0; hovering shows the value."""
         x, heights = np.asarray(x, float), np.asarray(y, float)
         hidden = heights <= 0
@@ -178,7 +176,6 @@ class Chart:
             x[hidden],
             np.full(int(hidden.sum()), floor),
             {"symbol": "triangle-down-open", "size": 11, "color": colour, "line": {"width": 2}},
-            axis,
             customdata=heights[hidden],
             name=f"{name}: 0 or below",
             showlegend=bool(hidden.any()),
@@ -186,7 +183,7 @@ class Chart:
             hovertemplate=f"{self.over} = %{{x}}<br>{name}: %{{customdata:.3~g}}<extra></extra>",
         )
 
-    def against(self, x: Any, nothing: float, lower: Any, sources: Any, axis: str = "y") -> None:
+    def against(self, x: Any, nothing: float, lower: Any, sources: Any) -> None:
         """Add the excess of a model that has learned nothing, and below which none can stay on the hardest data.
 
         sources: of the lower bound, place by place; the theorem of most is named.
@@ -196,14 +193,14 @@ class Chart:
         found = [source for source in sources if isinstance(source, str)]
         named = max(found, key=found.count, default="").replace(" ", "_")
         look: Look = {"label": words.replace(", ", ",<br>"), "dash": "dot", "layer": f"lower {named}".strip()}
-        self.curve(x[known], least[known], self.muted, words, axis=axis, **look)
+        self.curve(x[known], least[known], self.muted, words, **look)
         if math.isfinite(nothing):
             words = "nothing learned"
-            self.level(x, nothing, self.muted, words, axis=axis, label=words, dash="dash")
+            self.level(x, nothing, self.muted, words, label=words, dash="dash")
 
-    def hardest(self, x: Any, y: Any, colour: str, axis: str = "y", **look: Any) -> None:
+    def hardest(self, x: Any, y: Any, colour: str, **look: Any) -> None:
         """Add the mean excess on the hardest records known, thin. After all other curves, as it may come later."""
-        look |= {"axis": axis, "label": "hardest records", "width": 1}
+        look |= {"label": "hardest records", "width": 1}
         self.curve(x, y, colour, "hardest records known", **look)
 
     # Words

@@ -72,15 +72,9 @@ class Valley:
 
     def best_by_bound(self, on: On) -> int | None:
         """The affordable m of the grid with the smallest bound; None where no m is affordable."""
-        return self._best(self.bound(on))
-
-    def best_measured(self, on: On) -> int | None:
-        """Affordable m of the grid with the smallest mean excess; it depends on the records and is not private."""
-        return self._best(self.measured(on).mean)
-
-    def _best(self, values: Array) -> int | None:
-        open_to_us = self.affordable & np.isfinite(values)
-        return int(self.m[np.argmin(np.where(open_to_us, values, np.inf))]) if open_to_us.any() else None
+        bound = self.bound(on)
+        open_to_us = self.affordable & np.isfinite(bound)
+        return int(self.m[np.argmin(np.where(open_to_us, bound, np.inf))]) if open_to_us.any() else None
 
 
 def valley(
