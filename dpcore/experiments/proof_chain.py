@@ -47,12 +47,6 @@ class ProofChain:
     repetitions: int
     quantity: str = "excess risk"
 
-    @property
-    def largest(self) -> tuple[Step, float]:
-        """The link that loses most, and its factor."""
-        factors = [(b, b.value / a.value if a.value > 0.0 else math.inf) for a, b in pairwise(self.steps)]
-        return max(factors, key=lambda pair: pair[1])
-
 
 @dc.dataclass(frozen=True)
 class ProofQuestion:

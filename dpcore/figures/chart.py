@@ -166,7 +166,7 @@ class Chart:
         """Add the band in which means are proved to lie for these records; it reaches down to `floor` where `low` is
         -inf."""
         self.band(x, low, high, colour, f"proved for {whose}", floor=floor, opacity=0.12)
-        self.end(high, f"band: proved<br>for {whose}", colour)
+        self.end(high, f"proved for {whose.replace(' ', '<br>')}, not private", colour)
 
     def zero_or_below(self, x: Any, y: Any, colour: str, name: str, floor: float) -> None:
         """Add triangles on the lower edge of a log axis where a curve is at or below 0; hovering shows the value."""

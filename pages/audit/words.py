@@ -188,22 +188,22 @@ def played(state: AttackState) -> str:
 
 def caption(state: AttackState) -> str:
     """What the rows share, and what the picked one is."""
-    asked, count = state.asked, len(state.trials.versions)
+    count = len(state.trials.versions)
     picked = "" if state.played is None else f"**{version_name(state.played)}:** {BUGS[state.played].sentence} "
     failed = "An error, noted in the server's log, stops the other runs. " if state.failed else ""
     return (
-        f"{failed}{picked}A bar is the certified ε: the code leaks at least that much, with 99.9% confidence (dark) or "
-        f"95% (pale) for all {count} versions at once. A bar beyond the line refutes the guarantee; a shorter bar "
-        f"is no proof. {asked.runs:,} runs each. {_reached(state)}"
+        f"{failed}{picked}{_unseen(state)}Bars: the code leaks at least this ε, with 99.9% confidence (dark) or 95% "
+        f"(pale) for all {count} versions at once; a bar short of the line is no proof."
     )
 
 
-def _reached(state: AttackState) -> str:
-    """Terms of the proof in which this attack sees a bug, and which attack sees the picked one if this does not."""
+def _unseen(state: AttackState) -> str:
+    """Which attack sees the picked bug if this one does not."""
     attack = get_attack(state.asked.mechanism, state.asked.attack)
     term = None if state.played is None else BUGS[state.played].term
-    unseen = f"; this bug shows to the attack “{attack_name(term)}”" if term and term != attack.term else ""
-    return f"The attack tests {attack.reaches}{unseen}."
+    if term in (None, attack.term):
+        return ""
+    return f"This attack tests {attack.reaches}; the bug shows to the attack “{attack_name(term)}”. "
 
 
 def _delta(state: AttackState) -> str:
@@ -224,11 +224,10 @@ def beside_caption(side: str, state: AttackState) -> str:
     now = state.standing
     assert now
     if side == "Trade-off curve":
-        certified = " The diamond is certified: with 95% confidence, its rule errs at most this often."
+        certified = " The diamond's rule errs at most this often, with 95% confidence." if errors(state) else ""
         return (
-            "An attacker guesses which of two data sets was used. Each point of a trade-off curve is one rule of "
-            "guessing: its rates of false alarms and misses. Correct code stays above the region that the claimed "
-            f"noise forbids.{certified if errors(state) else ''}"
+            "Each point of a curve is one rule of guessing which of two data sets was used. Correct code stays above "
+            f"the region that the claimed noise forbids.{certified}"
         )
     if side == "Betting test":
         return (

@@ -111,9 +111,9 @@ def caption(state: State) -> str:
         "r_squared": "share of the variance explained",
     }[state.setting.metric]
     return (
-        f"{state.drawn[0].upper()}{state.drawn[1:]}; {state.mechanism.label}. Loss: points below the best model "
-        f"without privacy, by {what}, over {counted} {state.setting.splits} splits. Thick: nine of ten single "
-        "releases lose less. Band: down to what half of them lose less than. Dotted: their mean."
+        f"{state.drawn[0].upper()}{state.drawn[1:]}; {state.mechanism.label}. Points below the best model without "
+        f"privacy, by {what}, over {counted} {state.setting.splits} splits. Band: from what half of the releases lose "
+        "less than to what nine of ten do. Dotted: the mean."
     )
 
 
@@ -146,9 +146,8 @@ def attack_success(found: AttackSuccess, records: int = 1) -> str:
     certified, limit, cap = found.of_100
     whose = "your record" if records == 1 else f"one of your {records} records"
     return (
-        f"An attacker guessing whether {whose} or a substitute was used is right "
-        f"**at most {limit} times in 100** (pale), a coin 50. Our attack: at least {certified} (solid, 99.9% sure). "
-        f"Any mechanism with this guarantee: at most {cap} (ringed)."
+        f"Of 100 guesses whether {whose} or a substitute was used, **at most {limit}** are right (pale); our attack: "
+        f"at least {certified} (solid, 99.9% sure); any mechanism with this guarantee: at most {cap} (ringed)."
     )
 
 

@@ -35,7 +35,9 @@ def show(page: Page) -> None:
         against = switch("Excess risk against", words.AXES, "T", key="against")
         records = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
         T = url_controls.slider("T", "T steps", STEPS, "bound", words.steps_text, width=190)
-    controls = sidebar(default_n=FIRST_N, max_columns=MOST_COLUMNS, own={"p": FIRST_COLUMNS}, unused=("lam", "m"))
+    controls = sidebar(
+        default_n=FIRST_N, max_columns=MOST_COLUMNS, own={"p": FIRST_COLUMNS, "delta": 1e-8}, unused=("lam", "m")
+    )
     theme = current_theme()
     page.halves()
     state = words.SparseState(**vars(controls), T=T, hardest=records == "hardest")

@@ -15,7 +15,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
-from pages.ui.verdict import informative_from, lower_verdict, proved_words, verdict
+from pages.ui.verdict import informative_from, lower_verdict, verdict
 
 AXES = {"T": "T", "n": "n", "p": "p"}
 RECORDS = {"sparse": "sparse data", "hardest": "hardest data"}
@@ -76,8 +76,7 @@ def verdict_of(found: Excesses, walked: Path | None, state: SparseState) -> str:
     told = verdict(found.x, [("", mean, found.private.bound)], found.nothing, at, found.axis)
     k, private = nearest(found.x, at), found.private
     far = "" if (private.bound < found.nothing).any() or state.hardest else _from_n(state, float(found.nothing[k]))
-    proved = proved_words(-np.inf, private.proved[k], private.proved_se[k]) if walked else ""
-    return " ".join(filter(None, (told, far, proved, lower_verdict(found.x, mean, found.packing, at))))
+    return " ".join(filter(None, (told, far, lower_verdict(found.x, mean, found.packing, at))))
 
 
 def _from_n(state: SparseState, nothing: float) -> str:

@@ -29,7 +29,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded, worded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
-from pages.ui.verdict import NO_LOWER, informative_from, lower_verdict, proved_words, verdict
+from pages.ui.verdict import NO_LOWER, informative_from, lower_verdict, verdict
 
 VIEWS = {"order": "norm order p", "n": "sample size n"}
 RECORDS = {"all": "the same for all p", "each": "hard for each p"}
@@ -199,9 +199,6 @@ def people_verdict(found: ExcessByN, state: GeometryState) -> str:
     k = nearest(found.n, state.n)
     if not (found.bound < found.nothing).any() and not found.reasons[k]:
         told.append(_from_n(found, state, k))
-    if np.isfinite(found.proved[k]):
-        ends = -np.inf, float(found.proved[k]), float(found.proved_se[k])
-        told.append(proved_words(*ends, "such records"))
     return " ".join(filter(None, (*told, NO_LOWER)))
 
 

@@ -43,6 +43,7 @@ controls = sidebar(
     sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= (info.size or MOST_RECORDS)), size})),
     default_n=size,
     max_columns=8,
+    own={"delta": 1e-7},
     unused=("p", "m"),
 )
 theme = current_theme()

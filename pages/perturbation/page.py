@@ -88,6 +88,7 @@ told = made_once(
     ("words", experiment, chosen, controls.epsilon, progress),
     lambda: words.words_of(experiment, table, chosen, controls.epsilon, source),
 )
+lower = hardest_line(hard, controls.epsilon, controls.n) or told.lower
 page.headline(f"Computing: {progress}" if progress else told.takeaway, colour=FAMILIES[theme][told.winner])
 same, guarantee = told.guarantee
 page.above_chart(framed(guarantee, strong=not same))
@@ -98,7 +99,7 @@ page.chart(
     key="perturbation",
     height=HEIGHT,
     ahead=None if progress else (picture_at, controls),
-    verdict="" if progress else f"{told.verdict} {hardest_line(hard, controls.epsilon, controls.n)}".strip(),
+    verdict="" if progress else f"{told.verdict} {lower}".strip(),
     caption=" ".join(filter(None, (told.caption, progress))),
 )
 with page.right:

@@ -19,7 +19,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed, certified, comparison_of, infimum_of, neighbours_line, records_line
-from pages.ui.verdict import NO_LOWER, proved_line, verdict
+from pages.ui.verdict import NO_LOWER, verdict
 
 HARDEST = "synthetic_hardest"
 CHIPS = chips_beside(__file__, "chips.json")
@@ -36,6 +36,7 @@ class Words:
     winner: str
     guarantee: tuple[bool, str]
     verdict: str
+    lower: str
     caption: str
     readouts: list[tuple[str, str, str]]
 
@@ -47,7 +48,8 @@ def words_of(experiment: Experiment, table: pd.DataFrame, chosen: str, epsilon: 
         takeaway(at_cursor),
         winner(at_cursor),
         guarantee(at_cursor),
-        verdict_of(table, chosen, epsilon, source.key),
+        verdict_of(table, chosen, epsilon),
+        lower_line(at_cursor[at_cursor.metric == "excess_empirical_risk"], source.key),
         caption(experiment, table, epsilon),
         readouts(at_cursor, source),
     )
@@ -153,29 +155,24 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str, str]]:
 def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     """Small print below the chart: the quantity, its error, the bands."""
     sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
-    text = f"Excess risk: mean training loss above {infimum_of(experiment.problem)}, averaged over the noise"
+    text = f"Mean training loss above {infimum_of(experiment.problem)}"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
-        text += f"; exact for output perturbation, from {draws} for the others"
+        text += f": exact for output perturbation, from {draws} for the others"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
         text += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
     return f"{text}."
 
 
-def verdict_of(table: pd.DataFrame, chosen: str, epsilon: float, source: str) -> str:
-    """What the bounds of the chosen mechanism say; table: of several perturbations, swept over epsilon. source: key of
-    the records."""
+def verdict_of(table: pd.DataFrame, chosen: str, epsilon: float) -> str:
+    """What the upper bound of the chosen mechanism says; table: of several perturbations, swept over epsilon."""
     rows = table[table.metric == "excess_empirical_risk"]
     if rows.empty:
         return ""
-    mine, at_cursor = rows[rows.mechanism == chosen], rows[rows.x == epsilon]
-    text = (
-        verdict(mine.x, [("", mine["mean"], mine.bound)], rows.nothing_learned.iloc[0], epsilon, "ε")
-        if len(mine)
-        else ""
-    )
-    proved = proved_line(at_cursor[at_cursor.mechanism == chosen])
-    return " ".join(filter(None, (text, proved, lower_line(at_cursor, source))))
+    mine = rows[rows.mechanism == chosen]
+    if mine.empty:
+        return ""
+    return verdict(mine.x, [("", mine["mean"], mine.bound)], rows.nothing_learned.iloc[0], epsilon, "ε")
 
 
 def lower_line(rows: pd.DataFrame, source: str) -> str:
@@ -185,7 +182,7 @@ def lower_line(rows: pd.DataFrame, source: str) -> str:
         return NO_LOWER
     least = rounded(rows.lower_bound.max(), 2)
     if source != HARDEST:
-        return f"Lower bound (hardest data): no private mechanism has less than {least}; these records may be easier."
+        return f"Lower bound: no private mechanism has less than {least} on the hardest data."
     factors = rows["mean"].astype(float) / rows.lower_bound.astype(float)
     times = " to ".join(dict.fromkeys(rounded(factor, 2) for factor in (factors.min(), factors.max())))
     return f"Lower bound: no private mechanism has less than {least} on these records; measured: {times} times as much."

@@ -40,7 +40,7 @@ def show(page: Page) -> None:
         sample_sizes=tuple(n for n in SAMPLE_SIZES if n <= MOST_RECORDS),
         default_n=FIRST_N,
         max_columns=MOST_COLUMNS,
-        own={"p": FIRST_COLUMNS},
+        own={"p": FIRST_COLUMNS, "delta": 1e-8},
         unused=(),
     )
     theme = current_theme()

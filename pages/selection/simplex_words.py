@@ -16,7 +16,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import amount, nearest, rounded, worded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
-from pages.ui.verdict import proved_words, verdict
+from pages.ui.verdict import verdict
 
 LOSS = "huber"
 ON = {"training": "training records", "fresh": "fresh records"}
@@ -63,12 +63,8 @@ def _draws(m: float) -> str:
 
 
 def verdict_of(made: Valley, on: On, m: int) -> str:
-    """The upper bound along m, what is proved for these records, for these records."""
-    curve, k = ("", made.measured(on).mean, made.bound(on)), nearest(made.m, m)
-    training, proved = made.training, ""
-    if on == "training" and np.isfinite(made.proved[k]):
-        proved = proved_words(training.noiseless[k], made.proved[k], 0.0)
-    return " ".join(filter(None, (verdict(made.m, [curve], made.nothing[on], m, "m"), proved)))
+    """The upper bound along m."""
+    return verdict(made.m, [("", made.measured(on).mean, made.bound(on))], made.nothing[on], m, "m")
 
 
 def caption(made: Valley, on: On) -> str:

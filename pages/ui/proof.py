@@ -1,7 +1,5 @@
 """Where the bound loses: the view beside a chart that takes a bound's proof apart, the same on every page."""
 
-import math
-
 from dpcore.experiments.proof_chain import ProofChain, ProofQuestion
 from dpcore.figures.figure import Figure
 from dpcore.figures.proof_chain import chain_figure, times
@@ -46,18 +44,14 @@ def proof_view(found: ProofChain, mechanism: Mechanism, theme: Theme, height: in
 
 
 def proof_caption(found: ProofChain) -> str:
-    """How far the bound is from the measurement, and which part of the proof loses most."""
+    """How much of the bound the proof loses on these records, and how much on the worst ones."""
     first, last = found.steps[0].value, found.steps[-1].value
     on_these = max(step.value for step in found.steps if not step.worst)
-    step, factor = found.largest
     if not first > 0.0:
         return "The measured excess is not above 0, so that the bound is no multiple of it."
-    text = f"The bound is {times(last / first)} times the measurement. "
     if last / on_these < 1.05:
-        text += "All of it is lost on these records; others could not make the proof lose more."
-    else:
-        text += (
-            f"The proof loses {times(on_these / first)} times on these records, and {times(last / on_these)} times "
-            "more by allowing for the worst ones (hatched)."
-        )
-    return f"{text} The largest factor, {times(factor)}: {step.claim}." if math.isfinite(factor) else text
+        return "The proof loses all of it on these records; others could not make it lose more."
+    return (
+        f"The proof loses a factor of {times(on_these / first)} on these records, and {times(last / on_these)} more by "
+        "allowing for the worst ones (hatched)."
+    )

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpcore.studies.hardest.excess import Hardest
 from dpcore.studies.hardest.growth import first_below
@@ -49,7 +48,7 @@ def verdict(
     kind, they, be = ("upper bounds", "they", "are") if several else ("upper bound", "it", "is")
     alike = len({*places.values()}) == 1
     told = [*places.values()][:1] if alike else [f"{title} {place}" for title, place in places.items()]
-    informative = f"{be} below “nothing learned” {', '.join(told)}."
+    informative = f"{be} below “nothing learned”{' ' if alike else ': '}{', '.join(told)}."
     if not factors:
         return f"The {kind} {informative}"
     *most, last = factors
@@ -61,7 +60,7 @@ def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
     """The factor between a lower bound and the measurement at the cursor, or that none is proved there.
 
     >>> lower_verdict([1.0, 10.0], [0.3, 0.1], [0.2, float("nan")], 1.0)
-    'The measurement is 1.5 times the lower bound (hardest data).'
+    'The measurement is 1.5 times the lower bound.'
     >>> lower_verdict([1.0], [0.3], [0.0], 1.0) == NO_LOWER
     True
     """
@@ -70,20 +69,9 @@ def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
     if not (np.isfinite(mean) and bound > 0.0):
         return NO_LOWER
     if mean >= bound:
-        return f"The measurement is {rounded(mean / bound, 2)} times the lower bound (hardest data)."
+        return f"The measurement is {rounded(mean / bound, 2)} times the lower bound."
     factor = f"{rounded(bound / mean, 2)} times" if mean > 0.0 else "above"
-    return f"The lower bound (hardest data) is {factor} the measurement: easier data may fall below it."
-
-
-def proved_line(rows: pd.DataFrame) -> str:
-    """Between which numbers the mean excess risk is proved to lie on these records, "" where nothing is proved.
-
-    rows: of one mechanism's excess risk at the cursor, as `dpcore.run` gives them.
-    """
-    if rows.empty or pd.isna(rows.proved_high.iloc[0]):
-        return ""
-    row = rows.iloc[0]
-    return proved_words(row.proved_low, row.proved_high, row.proved_se)
+    return f"The lower bound is {factor} the measurement: easier data may fall below it."
 
 
 def informative_from(n: int, bound: Callable[[int], float], nothing: float) -> str:
@@ -97,17 +85,6 @@ def informative_from(n: int, bound: Callable[[int], float], nothing: float) -> s
     return f"It says something from about n = {enough:,} on." if enough else ""
 
 
-def proved_words(low: float, high: float, se: float, whose: str = "these records") -> str:
-    """Between which numbers a mean is proved to lie on given records, in a sentence.
-
-    >>> proved_words(-float("inf"), 0.25, 0.01)
-    'Proved for these records, not private: at most 0.25 (± 0.01).'
-    """
-    ends = f"{rounded(low)} to {rounded(high)}" if low > 0.0 else f"at most {rounded(high)}"
-    error = f" (± {rounded(se, 1)})" if se > 0.0 else ""
-    return f"Proved for {whose}, not private: {ends}{error}."
-
-
 def hardest_line(found: Hardest | None, epsilon: float, n: int) -> str:
     """How far the bounds are from the hardest records known at the budget nearest to the cursor, by which powers of n
     they fall, and from which n on the upper one says something; "" where nothing is known.
@@ -119,12 +96,12 @@ def hardest_line(found: Hardest | None, epsilon: float, n: int) -> str:
         return ""
     mean, bound, lower, enough = (float(each[k]) for each in (found.mean, found.bound, found.lower, found.enough))
     told = (
-        f"On the hardest records known at ε = {found.epsilon[k]:g} the mean is {rounded(mean)}: the upper bound is "
-        f"{rounded(bound / mean, 2)} times as large"
+        f"On the hardest records known at ε = {found.epsilon[k]:g} the upper bound is {rounded(bound / mean, 2)} times "
+        "the mean"
     )
     if lower > 0.0:
         up, down = (rate(-float(power)) for power in found.powers[:, k])
-        told += f", the lower {rounded(mean / lower, 2)} times as small; they fall like {up} and {down}"
+        told += f", the mean {rounded(mean / lower, 2)} times the lower bound; the bounds fall like {up} and {down}"
     if np.isnan(enough):
         told += ". At no n is the upper bound below the loss of θ = 0"
     elif enough > n:

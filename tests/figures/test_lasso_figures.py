@@ -52,7 +52,7 @@ def test_the_band_for_these_records_reaches_from_the_lower_edge_to_its_end(steps
     assert np.array_equal(edge.y, steps.private.proved) and len(edge.y) == 4
     assert np.allclose(band.y, 10.0 ** figure.layout.yaxis.range[0])
     assert (steps.private.measured.mean < steps.private.proved).all()
-    assert "band: proved<br>for these records" in words(figure)
+    assert "proved for these<br>records, not private" in words(figure)
 
 
 def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):

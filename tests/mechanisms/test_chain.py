@@ -106,7 +106,6 @@ def test_a_chain_begins_with_the_number_of_the_chart_and_ends_with_its_bound():
         row = table[(table.metric == "excess_empirical_risk") & (table.epsilon == 1.0)].iloc[0]
         ends = whole.steps[0].value, whole.steps[0].se, whole.steps[-1].value
         assert ends == pytest.approx((row["mean"], row.se, row.bound), rel=1e-6)
-        assert whole.largest[1] == max(b.value / a.value for a, b in zip(whole.steps, whole.steps[1:], strict=False))
 
 
 def test_the_error_of_a_step_is_that_of_pairs_of_releases():

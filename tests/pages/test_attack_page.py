@@ -85,7 +85,7 @@ def test_a_bug_shows_to_the_attack_that_reaches_its_term_and_the_page_says_to_wh
     unseen = open_page(mechanism="phased_sgd", version="noise_falls_by_8", runs=1_000)
     assert "No contradiction found" in said(unseen)
     reaches = get_attack("phased_sgd", "first_phase").reaches
-    assert f"The attack tests {reaches}; this bug shows to the attack “last phase”." in texts(unseen)
+    assert f"This attack tests {reaches}; the bug shows to the attack “last phase”." in texts(unseen)
     seen = open_page(mechanism="phased_sgd", version="noise_falls_by_8", runs=1_000, attack_phased_sgd="last_phase")
     assert said(seen).startswith("Contradicted with 99.9% confidence")
     assert "this bug shows to" not in texts(seen)

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -70,8 +71,7 @@ def test_against_n_one_pass_beside_its_bound(name):
     assert f"leaves an excess risk of {rounded(found.private.mean[k], 2)}" in said(page)
     assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
     assert found.private.mean[k] < found.bound[k]
-    shown_band = f"Proved for such records, not private: at most {rounded(found.proved[k])}"
-    assert (shown_band in texts(page)) == (name == "1.5") == ("Proved for such records" in texts(page))
+    assert np.isfinite(found.proved).any() == (name == "1.5") == ("records, not private" in str(charts(page)))
     measured, _, work = found.exponents
     falls = "It follows no single power of n here" if measured is None else f"It falls like {rate(measured)}"
     assert falls in said(page) and found.private.mean[-1] < 0.1 * found.nothing

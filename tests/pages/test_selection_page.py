@@ -13,7 +13,7 @@ from pages.ui.numbers import amount, rounded, worded
 from pages.ui.proof import PROOF, proof_caption
 from tests.page_driver import captions, said, shown, tells, texts
 
-DEFAULT = {"n": 5_000, "p": 64, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
+DEFAULT = {"n": 5_000, "p": 64, "epsilon": 1.0, "delta": 1e-8, "loss": "huber", "seed": 7}
 LIVE = simplex.REPETITIONS
 
 
