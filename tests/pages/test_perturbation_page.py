@@ -150,7 +150,6 @@ def test_the_default_state_teaches_without_a_click():
     assert proof_caption(chain) in captions(page)
     for card in words.readouts(here, PEOPLE):
         assert spaced(readout(*card)) in texts(page)
-    excess = here[here.metric == "excess_empirical_risk"].set_index("mechanism")
     for key in ("output_gaussian", "objective_gaussian"):
         proved = table_of(n=2_000, lam=0.005, delta=1e-7, proved=key).query("x == 1.0 and bound > 0")
         row = proved.set_index("mechanism").loc[key]
