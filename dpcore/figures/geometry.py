@@ -16,7 +16,7 @@ from ..studies.geometry.table_1 import Row
 from .chart import Chart
 from .figure import Figure
 from .log_chart import curves_chart, markers, powers_of, through
-from .style import SYMBOLS, Look, Theme, plain_number, with_opacity
+from .style import SYMBOLS, Look, Theme, plain_number, short_number, with_opacity
 
 # Norm orders whose tick labels have room; the places are 1/q* = 1 - 1/p.
 _TICKS = {1.0: "1<br>L1 ball", 1.25: "1.25", 1.5: "1.5", 2.0: "2<br>L2 ball", 4.0: "4", math.inf: "∞<br>box"}
@@ -57,6 +57,9 @@ def order_figure(
         look = {"mode": "lines+markers", "marker": markers(found.p_norm, p_norm, ink, symbol, 8.0), "error_y": bars}
         label = name.replace(" ", "<br>")
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
+        if side.mean[0] < 10.0 ** _EXCESS[0]:
+            below: Look = {"xref": "x", "yref": "y", "xanchor": "left", "yanchor": "bottom", "xshift": 6}
+            chart.write(f"↓ {short_number(side.mean[0])}", place(found.p_norm[0]), _EXCESS[0], ink, 13, **below)
     nothing, least = "nothing learned", "lower bound in the ball, hardest data"
     _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dash")
     look = {"label": "lower bound,<br>hardest data", "dash": "dot", "layer": "lower linear_packing"}

@@ -11,7 +11,7 @@ from .style import Theme
 _SYMBOL = "diamond"
 _UPPER = "upper frank_wolfe_polytope"
 _TRAINING = "excess risk on the training records"
-_LEAST = "lower bound in the ball, hardest data", "lower bound<br>in the ball"
+_LEAST = "lower bound in the ball, hardest data", "lower bound,<br>hardest data"
 _WINDOW = (-6.0, 0.0)  # powers of ten, the same for all settings, so that these compare
 _TITLES = {
     "T": ("steps T  (more: less bias, more noise in each)", "steps T"),

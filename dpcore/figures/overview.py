@@ -11,10 +11,10 @@ from ..mechanisms import mechanism_class
 from ..mechanisms.base import Family
 from .chart import Chart
 from .figure import Figure
-from .style import PERTURBATIONS, Look, Theme, plain_number, with_opacity
+from .style import PERTURBATIONS, Look, Theme, plain_number, short_number, with_opacity
 from .theorems import constants
 
-_STEP = 0.1  # of the axis of excess risk; it ends above "learns nothing"
+_LEAST_TOP = 0.1  # of the axis of excess risk, which is doubled until it ends above "learns nothing"
 _WIDEST = 7.0  # the axis of the bells to both sides, in standard deviations
 
 
@@ -36,7 +36,7 @@ def price_figure(
     kind = mechanism_class(str(table.mechanism.iloc[0]))
     main, budgets = chart.colours[kind.family], table.x.unique()
     nothing = float(excess.nothing_learned.iloc[0]) if len(excess) else math.nan
-    top = _STEP * math.ceil(1.2 * nothing / _STEP) if nothing > 0.0 else 1.0
+    top = _LEAST_TOP * 2.0 ** math.ceil(math.log2(1.1 * nothing / _LEAST_TOP)) if nothing > 0.0 else 1.0
     proved = excess[excess.proved_high.notna()]
 
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
@@ -46,7 +46,7 @@ def price_figure(
         chart.shapes.append(above | look)
     refused = [x for x in budgets if x not in set(excess.x)]
     if refused:
-        chart.write("no guarantee<br>at this λ", math.log10(min(refused)), 0.5 * top, main, 13, xref="x", yref="y")
+        chart.write("no guarantee", math.log10(min(refused)), 0.5 * top, main, 13, xref="x", yref="y")
     chart.proved(proved.x, proved.proved_low, proved.proved_high, main, floor=0.0)
     bound: Look = {"dash": "dash", "layer": f"upper {kind.key}", "text": constants(excess)}
     chart.curve(excess.x, excess.bound, main, "upper bound", label="upper bound", **bound)
@@ -59,7 +59,8 @@ def price_figure(
         chart.shapes.append(bar | {"y0": 0.0, "y1": floor, "line": {"color": chart.muted, "width": 9}})
         chart.shapes.append(bar | {"y0": floor, "y1": mean, "line": {"color": main, "width": 9}})
         left, shift = ("right", -14) if epsilon > 2.0 else ("left", 14)  # within a phone's chart
-        words = f"<b>noise {_short(row.mean - row.noiseless)}</b><br>floor {_short(row.noiseless)}"
+        noise, floor_text = (short_number(value) for value in (row.mean - row.noiseless, row.noiseless))
+        words = f"<b>{'↑ ' if row.mean > top else ''}noise {noise}</b><br>floor {floor_text}"
         place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "bottom", "yshift": 16}
         paper = with_opacity(chart.paper, 0.85)
         chart.write(words, math.log10(epsilon), min(mean, 0.7 * top), main, 13, align="left", bgcolor=paper, **place)
@@ -72,10 +73,6 @@ def price_figure(
     chart.heading("excess risk above the best model's")
     across = chart.log_axis(-2, 1, title="privacy budget ε  (smaller = more private)")
     return chart.beside([across] * 2, chart.axis(range=[0, top]), phone=(48, 26))
-
-
-def _short(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−")
 
 
 def bells_figure(limit: float, *, family: Family, theme: Theme, height: int) -> Figure:

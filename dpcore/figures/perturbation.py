@@ -133,8 +133,8 @@ def _refused(table: pd.DataFrame, chart: Chart) -> list[tuple[tuple[float, float
     """For each mechanism the interval where it does not apply, if there is one, its colour and words."""
     places, found = np.unique(table.x.to_numpy(float)), []
     for key in table.mechanism.unique():
-        cls, interval = mechanism_class(key), _closed(table[table.mechanism == key], places)
-        found.append((interval, chart.colours[cls.family], f"{cls.place}: refused"))
+        interval = _closed(table[table.mechanism == key], places)
+        found.append((interval, chart.muted, f"{mechanism_class(key).place}: refused"))
     return found
 
 

@@ -116,9 +116,13 @@ def _verdict(state: AttackState) -> str:
         )
     return (
         f"**No contradiction found** in {now.runs:,} runs of {code}: the guarantee claims **ε = "
-        f"{rounded(state.claim)}**, and the runs certify at least ε = {rounded(now.report.certified_epsilon_95)} "
-        f"(95% confidence). That is no proof: another attack may find more. {attacked}"
+        f"{rounded(state.claim)}**, and the runs certify {_certified(now.report.certified_epsilon_95)}. That is no "
+        f"proof: another attack may find more. {attacked}"
     )
+
+
+def _certified(epsilon: float) -> str:
+    return f"at least ε = {rounded(epsilon)} (95% confidence)" if epsilon > 0.0 else "nothing"
 
 
 def _code(state: AttackState) -> str:

@@ -27,8 +27,8 @@ from dpcore.figures.style import FAMILIES
 from pages.composition.releases import CHIPS
 from pages.ui import url_controls
 from pages.ui.code import script, verbatim
-from pages.ui.html import plain, readable
-from pages.ui.live_figure import current_theme, live_figure, small_print
+from pages.ui.html import readable
+from pages.ui.live_figure import current_theme, small_print
 from pages.ui.numbers import rounded
 from pages.ui.page import Page, or_reason
 from pages.ui.sidebar import delta_text, sidebar
@@ -72,7 +72,7 @@ def show(page: Page) -> None:
     sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused)
     page.headline(sentence, colour=FAMILIES[theme]["gradient"])
     chart = partial(ledger_figure, at=steps, span=(1, LONGEST), target=budget.epsilon, height=HEIGHT)
-    live_figure(chart(curves, grid, theme=theme), key="ledger", alt=plain(sentence), height=HEIGHT)
+    page.wide_chart(chart(curves, grid, theme=theme), sentence, key="ledger", height=HEIGHT)
     small_print(caption(run, curves))
     page.below(
         readouts(run, curves, grid.index(steps), budget.epsilon, needed),

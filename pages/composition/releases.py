@@ -17,8 +17,7 @@ from dpcore.figures.style import FAMILIES
 from pages.ui import url_controls
 from pages.ui.chips import chips_beside
 from pages.ui.code import script, verbatim
-from pages.ui.html import plain
-from pages.ui.live_figure import current_theme, live_figure, small_print
+from pages.ui.live_figure import current_theme, small_print
 from pages.ui.numbers import rounded
 from pages.ui.page import Page
 from pages.ui.sidebar import delta_text, sidebar
@@ -45,7 +44,7 @@ def show(page: Page, noise: Noise) -> None:
     page.headline(sentence, colour=FAMILIES[current_theme()][FAMILY[noise]])
     chart = partial(ledger_figure, at=times, span=(1, RELEASES[-1]), target=one.epsilon, level="one release")
     chart = partial(chart, height=HEIGHT, family=FAMILY[noise], counted="releases k")
-    live_figure(chart(drawn, RELEASES, theme=current_theme()), key="releases", alt=plain(sentence), height=HEIGHT)
+    page.wide_chart(chart(drawn, RELEASES, theme=current_theme()), sentence, key="releases", height=HEIGHT)
     small_print(caption(one, len(drawn) < len(curves)))
     page.below(
         [],
@@ -74,7 +73,7 @@ def takeaway(times: int, one: Budget, here: dict[Kind, float]) -> str:
     exact, basic = rounded(here["exact"]), rounded(here["basic"])
     if exact == basic:
         return f"**{times:,} releases** {each} cost **ε = {exact}**: no less than basic composition says."
-    return f"**{times:,} releases** {each} cost **ε = {exact}**; basic composition says {basic}."
+    return f"**{times:,} releases** {each} cost **ε = {exact}**; basic composition at the same δ says {basic}."
 
 
 def caption(one: Budget, hidden: bool) -> str:

@@ -51,14 +51,14 @@ def takeaway(table: pd.DataFrame, p: int, source: Source) -> str:
     told = [f"**{100 * right:.1f}%** with {curve_name(key)}" for key, right in now.items()]
     if now and not any(learned.values()):
         guess = f"a constant guess has {100 * _larger_class(table):.1f}%"
-        text = f"**Nothing is learned:** {' and '.join(told)} of {source.things} are {source.outcome}; {guess}."
+        text = f"**Next to nothing is learned:** {' and '.join(told)} of {source.things} are {source.outcome}; {guess}."
     elif now and p == useful:
         cheaper = ", so that the stronger guarantee even costs less" * (len(now) == 2 and _is_cheaper(now))
         text = f"Without useless columns {' and '.join(told)} of {source.things} are {source.outcome}{cheaper}."
     elif now:
         parts: list[str] = []
         for key, right in now.items():
-            end = _since(100 * (right - first[key]), useful) if learned[key] else "where nothing is learned"
+            end = _since(100 * (right - first[key]), useful) if learned[key] else "where next to nothing is learned"
             of = "" if parts else f" of {source.things} are {source.outcome}"
             parts.append(f"with {curve_name(key)} **{100 * right:.1f}%**{of}, {end}")
         text = f"Beside **{p - useful:,} useless columns**, {'; '.join(parts)}."
@@ -144,7 +144,7 @@ def orthant_takeaway(example: OrthantExample, p: int) -> str:
         "far."
     )
     if example.reason:
-        return f"{text} Objective perturbation gives no guarantee at this λ and ε; raise one of them."
+        return f"{text} Objective perturbation has no guarantee in this example; raise λ or ε."
     return text
 
 

@@ -197,7 +197,7 @@ def path_caption(walked: Path) -> str:
     missed = int((~walked.right).sum())
     return (
         f"One run finds {walked.found} of {np.count_nonzero(walked.truth)} relevant columns with their sign; {missed} "
-        f"of {walked.plan.steps} choices have the wrong column or sign."
+        f"of its T − 1 = {walked.plan.steps} choices have the wrong column or sign."
     )
 
 

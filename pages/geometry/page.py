@@ -107,7 +107,7 @@ def show_orders() -> None:
         caption=words.order_caption(found),
     )
     show_beside()
-    end(words.order_readouts(found, row, state), code, lambda: table_of(found))
+    end(words.order_readouts(found, state), code, lambda: table_of(found))
 
 
 def show_sample_sizes() -> None:

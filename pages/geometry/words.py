@@ -131,20 +131,19 @@ def order_takeaway(found: AgainstOrder, state: GeometryState) -> str:
     return f"{text} At {state.words}: {here}."
 
 
-def order_readouts(found: AgainstOrder, row: Row, state: GeometryState) -> list[tuple[str, str, str]]:
+def order_readouts(found: AgainstOrder, state: GeometryState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
     k = _at(found, state.p_norm)
     chosen = "Exponential mechanism" if found.chosen[k] == "vertices" else "Gaussian noise"
     return [
         ("Smaller upper bound", chosen, f"at {state.words}; the choice uses no record"),
-        ("Privacy for free", f"n ≥ {worded(row.free)}", "sampling then costs more, by rates without constants"),
     ]
 
 
 def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
     """The bounds along the norm orders."""
     curves = [
-        ("exponential mechanism", found.vertices.mean, found.vertices.bound),
+        ("the exponential mechanism", found.vertices.mean, found.vertices.bound),
         ("Gaussian noise", found.gaussian.mean, found.gaussian.bound),
     ]
     places, at = 1.0 - 1.0 / found.p_norm, 1.0 - 1.0 / state.p_norm  # where an infinite order has a place, too
@@ -242,8 +241,10 @@ def people_caption(found: ExcessByN, state: GeometryState) -> str:
 def ball_caption(found: BallPicture, state: GeometryState) -> str:
     spots, outside = len(np.unique(found.models.round(9), axis=0)), int((np.abs(found.noisy) > REACH).any(axis=1).sum())
     why = "Vertices hide noise" if spots < 10 else "On a round ball, all of the noise reaches the model"
+    models = "one model" if spots == 1 else f"{spots} models"
     text = (
-        f"ε = {state.epsilon:g}, {found.records} records: {len(found.noisy)} noisy means lead to {spots} models. {why}."
+        f"A small example at ε = {state.epsilon:g}: {len(found.noisy)} noisy means of {found.records} records lead to "
+        f"{models}. {why}."
     )
     return f"{text} {outside} means lie outside the drawing." if outside else text
 

@@ -54,25 +54,27 @@ def takeaway(table: pd.DataFrame, experiment: Experiment, epsilon: float, source
     row = table[(table.x == epsilon) & (table.metric != "accuracy")].iloc[0]
     plan = plan_at(experiment, epsilon)
     if row.status != "ok" or plan is None:
-        reason = readable(str(row.reason))
-        return f"At ε = {epsilon:g} there is **no guarantee** with {source.drawn(row.n)}: {reason}."
+        enough = table[(table.status == "ok") & (table.x > epsilon)].x
+        rest = f"it begins at ε = {enough.min():g}" if len(enough) else readable(str(row.reason))
+        return f"At ε = {epsilon:g} there is **no guarantee** with {source.drawn(row.n)}: {rest}."
     times = of_100(_mechanism(experiment).attack_limit(plan))
     if row.nothing_learned < _NOTHING:
         return f"These {source.drawn(row.n)} teach a model **nothing**, with privacy or without."
-    return (
-        f"At ε = {epsilon:g} privacy costs **{share(row['mean'] / row.nothing_learned)} of what there is to learn**; "
-        f"an attacker is right at most **{times} times in 100**."
-    )
+    attacked = f"an attacker is right at most **{times} times in 100**"
+    if row["mean"] >= row.nothing_learned:
+        return f"At ε = {epsilon:g} the model is **worse than one that learns nothing**; {attacked}."
+    noise, floor = (share(each / row.nothing_learned) for each in (row["mean"] - row.noiseless, row.noiseless))
+    return f"At ε = {epsilon:g} noise costs **{noise} of what there is to learn**, regularisation {floor}; {attacked}."
 
 
 def share(lost: float) -> str:
     """A share of what there is to learn, as people say it.
 
-    >>> share(0.0004), share(0.024), share(0.36), share(0.999), share(1.7)
-    ('0.04%', '2.4%', '36%', 'nearly all', 'all')
+    >>> share(0.0004), share(0.024), share(0.36), share(0.999)
+    ('0.04%', '2.4%', '36%', 'nearly all')
     """
     if lost >= 0.995:
-        return "all" if lost >= 1.0 else "nearly all"
+        return "nearly all"
     return f"{float(f'{100 * max(lost, 0.0):.2g}'):g}%"
 
 
@@ -92,8 +94,8 @@ def attacker(limit: float) -> str:
 def caption(experiment: Experiment) -> str:
     """What the curves are."""
     return (
-        f"Thick: mean of {experiment.repetitions} releases. Pale: proved for these records, not private. Dashed: "
-        "proved for all records. Floor: the cost of regularisation alone."
+        f"Thick: mean of {experiment.repetitions} releases. Dashed: proved for all records. Floor: the cost of "
+        "regularisation alone."
     )
 
 

@@ -14,8 +14,8 @@ from dpcore.figures.named_bars import exhibits_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.papers.exhibits import EXHIBITS, ExhibitResult, rounded_down, run_exhibit
 from pages.ui.details import behind
-from pages.ui.html import plain, readable
-from pages.ui.live_figure import current_theme, live_figure, small_print
+from pages.ui.html import readable
+from pages.ui.live_figure import current_theme, small_print
 from pages.ui.page import Page
 
 HEIGHT = 430
@@ -49,7 +49,7 @@ def show(page: Page, seed: int) -> None:
         theme=theme,
         height=HEIGHT,
     )
-    live_figure(chart, key="exhibits", alt=plain(sentence), height=HEIGHT)
+    page.wide_chart(chart, sentence, key="exhibits", height=HEIGHT)
     small_print(CAPTION)
     behind(lambda: assumptions(found), FORMULA, lambda: snippet(seed), lambda: _table(found))
 

@@ -15,8 +15,8 @@ from pages.papers.short_run import ShortRun
 from pages.papers.table import code, link, small, table, text
 from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing
-from pages.ui.html import plain, readable
-from pages.ui.live_figure import current_theme, live_figure, small_print
+from pages.ui.html import readable
+from pages.ui.live_figure import current_theme, small_print
 from pages.ui.numbers import rounded
 from pages.ui.page import Page
 from pages.ui.pickers import switch
@@ -39,7 +39,7 @@ def show_errata(seed: int) -> None:
         theme=theme,
         height=HEIGHT,
     )
-    live_figure(chart, key="corrections", alt=plain(sentence), height=HEIGHT)
+    page.wide_chart(chart, sentence, key="corrections", height=HEIGHT)
     small_print(words.CAPTION)
     st.html(
         table(
@@ -134,7 +134,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     sentence = words.verdicts(chosen, outcome)
     page.headline(sentence, colour=ink)
     figure = reproduction_figure(outcome.chart, theme=theme)
-    live_figure(figure, key=f"reproduced_{chosen.name}", alt=plain(sentence), height=figure.layout["height"])
+    page.wide_chart(figure, sentence, key=f"reproduced_{chosen.name}", height=figure.layout["height"])
     small_print(words.records(chosen, outcome))
     st.html(
         table(

@@ -84,7 +84,8 @@ def _duel(table: pd.DataFrame) -> str | None:
         return None
     best, second = rows[:2]
     places = [mechanism_class(row.mechanism).place for row in rows]
-    values = [rounded(row["mean"], 2) for row in rows]
+    digits = next((d for d in (2, 3) if rounded(best["mean"], d) != rounded(second["mean"], d)), 4)
+    values = [rounded(row["mean"], digits) for row in rows]
     rest = "".join(f", {place} {value}" for place, value in zip(places[2:], values[2:], strict=True))
     error = 2.0 * math.hypot(best.se, second.se)
     if abs(best["mean"] - second["mean"]) <= error:
@@ -100,7 +101,8 @@ def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
     text = f"{PERTURBATIONS[mechanism_class(row.mechanism).place].capitalize()} gives **no guarantee** here: "
     text += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}. "
     text += "Raise λ or ε" if "needs lam >" in row.reason else "Choose another λ"
-    for _, top in table[table.metric == "excess_empirical_risk"].sort_values("mean").head(1).iterrows():
+    rows = table[(table.metric == "excess_empirical_risk") & (table["mean"] < table.nothing_learned)]
+    for _, top in rows.sort_values("mean").head(1).iterrows():
         text += f", or use {PERTURBATIONS[mechanism_class(top.mechanism).place]} "
         text += f"(excess risk **{rounded(top['mean'])}**)"
     return f"{text}."

@@ -49,8 +49,8 @@ def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
     draws = _draws(m)
     if spent > made.epsilon * (1 + 1e-9):
         return (
-            f"**Nothing is released**: {draws} at λ = {release.plan.spec.lam:.3g} spend **ε = {rounded(spent)}**, more "
-            f"than the budget of {made.epsilon:g}. Their excess risk would be {rounded(excess)}."
+            f"**Nothing is released**: {draws} at λ = {release.plan.spec.lam:.3g} would spend **ε = "
+            f"{rounded(spent)}**, more than the budget of {made.epsilon:g}. Choose fewer draws, or a larger λ."
         )
     return (
         f"At ε = {made.epsilon:g} the release is **{draws}** of columns instead of {made.p:,} weights, with an excess "

@@ -31,7 +31,9 @@ def takeaway(curves: AgainstPeople, n: int) -> str:
     if local >= _GUESS:
         return f"{start} Then {n:,} messages tell **no more than a guess of 50%**; {server}."
     told = f"{start} Then {n:,} messages give the share of yes to within **±{points(local)}** (95%); {server}"
-    needed = people_needed(local, curves.epsilon) if local > central else n
+    if local <= central:
+        return f"{told}: hardly a phone lies, and the server still adds its noise."
+    needed = people_needed(local, curves.epsilon)
     return f"{told}, and needs only **{_people(needed)}** for the same error." if needed < n else f"{told}."
 
 

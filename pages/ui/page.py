@@ -79,6 +79,11 @@ class Page:
                 paragraph(verdict)
             small_print(caption)
 
+    def wide_chart(self, figure: Figure, sentence: str, *, key: str, height: int) -> None:
+        """The chart of a page that is not parted, with its sentence for screen readers."""
+        with st.container(key="chart"):
+            live_figure(figure, key=key, alt=plain(sentence), height=height)
+
     def beside(
         self,
         sides: Sequence[str],

@@ -47,8 +47,8 @@ def verdict(
     several = len(places) > 1
     kind, they, be = ("upper bounds", "they", "are") if several else ("upper bound", "it", "is")
     alike = len({*places.values()}) == 1
-    told = [*places.values()][:1] if alike else [f"{title} {place}" for title, place in places.items()]
-    informative = f"{be} below “nothing learned”{' ' if alike else ': '}{', '.join(told)}."
+    told = [*places.values()][:1] if alike else [f"for {title} {place}" for title, place in places.items()]
+    informative = f"{be} below “nothing learned” {', '.join(told)}."
     if not factors:
         return f"The {kind} {informative}"
     *most, last = factors
@@ -100,11 +100,11 @@ def hardest_line(found: Hardest | None, epsilon: float, n: int) -> str:
         "the mean"
     )
     if lower > 0.0:
-        up, down = (rate(-float(power)) for power in found.powers[:, k])
-        told += f", the mean {rounded(mean / lower, 2)} times the lower bound; the bounds fall like {up} and {down}"
-    if np.isnan(enough):
-        told += ". At no n is the upper bound below the loss of θ = 0"
-    elif enough > n:
+        told += f", the mean {rounded(mean / lower, 2)} times the lower bound"
+        if np.isfinite(found.powers[:, k]).all():
+            up, down = (rate(-float(power)) for power in found.powers[:, k])
+            told += f"; the bounds fall like {up} and {down}"
+    if enough > n:
         told += f". The upper bound is below the loss of θ = 0 from n = {enough:,.0f} on"
     return f"{told}."
 

@@ -45,11 +45,12 @@ def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     row, mechanism = row_of(), dpcore.make_mechanism(KEY)
-    lost = 100 * row["mean"] / row.nothing_learned
+    noise, floor = (100 * each / row.nothing_learned for each in (row["mean"] - row.noiseless, row.noiseless))
     limit = mechanism.attack_limit(Problem(**DEFAULT).plan(mechanism, 1.0))
     times = words.of_100(limit)
-    assert 0 < lost < 100 and 100 * limit <= times < 100 * limit + 1
-    assert tells(plain_headline(page), "ε = 1", f"{lost:.1f}% of what there is to learn", f"{times} times in 100")
+    assert 0 < noise < floor < 100 and 100 * limit <= times < 100 * limit + 1
+    shares = f"noise costs {noise:.1f}% of what there is to learn, regularisation {floor:.1f}%"
+    assert tells(plain_headline(page), "ε = 1", shares, f"{times} times in 100")
     assert len(charts(page)) == 2 and f"{times} times in 100, a coin 50" in captions(page)
     accuracy = row_of(metric="accuracy")
     assert tells(texts(page), f"{100 * accuracy['mean']:.1f}%", f"without privacy {tenths(100 * accuracy.reference)}%")
@@ -62,7 +63,7 @@ def test_perturbation_shows_the_same_number():
     row = row_of()
     page = finished(open_app("perturbation/page.py", records="synthetic"))
     assert f"excess risk {row['mean']:.2g}" in plain_headline(page).replace("**", "")
-    assert f"noise {row['mean'] - row.noiseless:.3f}</b>" in open_figure(open_page())
+    assert f"noise {row['mean'] - row.noiseless:.2g}</b>" in open_figure(open_page())
 
 
 def test_releases_stay_as_dots_and_spend_together():
@@ -101,12 +102,12 @@ def test_the_sidebar_has_what_the_page_uses():
 
 def test_where_nothing_is_left_or_nothing_is_promised_the_sentence_says_so():
     row = row_of(0.1, **REAL)
-    assert 0.995 < row["mean"] / row.nothing_learned < 1.0
-    assert "nearly all of what there is to learn" in plain_headline(open_page(epsilon=0.1, source="breast_cancer"))
-    assert "all of what there is" in plain_headline(open_page(epsilon=0.05))
+    assert 0.995 < row.noiseless / row.nothing_learned < row["mean"] / row.nothing_learned < 1.0
+    assert "regularisation nearly all;" in plain_headline(open_page(epsilon=0.1, source="breast_cancer"))
+    assert "the model is worse than one that learns nothing" in plain_headline(open_page(epsilon=0.05))
     refused = open_page(epsilon=0.01)
     assert not refused.exception and len(charts(refused)) == 1
-    assert plain_headline(refused).startswith("At ε = 0.01 there is no guarantee with 2,000 people: objective perturb")
+    assert plain_headline(refused).endswith("no guarantee with 2,000 people: it begins at ε = 0.03.")
     assert refused.button(key="release").disabled, "nothing can be released"
 
 
