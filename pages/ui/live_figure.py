@@ -16,7 +16,7 @@ from dpcore.figures.style import Theme
 from pages.server import prefetch
 from pages.server.assets import PLOTLY_JS_URL
 from pages.ui import share_link
-from pages.ui.details import PROVED
+from pages.ui.details import FIGURES
 from pages.ui.html import unbroken
 from pages.ui.sidebar import Controls
 
@@ -55,7 +55,7 @@ def live_figure(
     ahead: what draws figure and sentence where the sidebar says something else, as `prefetch.Draw`, and what it says
     now, if these may be drawn before they are asked for: never from records that a visitor has brought along.
     """
-    st.session_state.setdefault(PROVED, {})[key] = figure
+    st.session_state.setdefault(FIGURES, {})[key] = figure
     share_link.note_chart(key)
     scale = ENLARGED if st.session_state.get(LARGE) else 1.0
 

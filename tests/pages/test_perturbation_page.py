@@ -113,6 +113,17 @@ def test_numbers_have_no_exponent(value, text):
     assert rounded(value) == text
 
 
+def test_data_have_a_column_a_curve_and_an_error_where_there_is_one():
+    shown = finished(open_page(behind="Data", lam=0.01, epsilon=2.0)).dataframe[0].value
+    found = table_of(lam=0.01, delta=1e-7).query("x == 2.0").reset_index()
+    assert len(found) == 6
+    for mechanism, metric, mean, bound in zip(found.mechanism, found.metric, found["mean"], found.bound, strict=True):
+        curve = f"{mechanism} {metric}".replace("_", " ")
+        assert shown[f"{curve} mean"].iloc[0] == mean
+        assert shown[f"{curve} bound"].iloc[0] == bound if metric != "accuracy" else f"{curve} bound" not in shown
+        assert (f"{curve} se" in shown) == (mechanism != "output_gaussian"), "one is exact"
+
+
 def test_the_hardest_records_come_after_the_chart_and_are_drawn_for_the_chosen_mechanism():
     for place, key in (("output", "output_gaussian"), ("objective", "objective_gaussian")):
         page = open_page(n=300, lam=0.02, place=place)
