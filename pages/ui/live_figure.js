@@ -48,12 +48,12 @@ function merge(base, change) {
   return result;
 }
 
-function create(parent) {
+function create(parent, beside) {
   const node = document.createElement("div");
   node.className = "live-figure";
   node.remembered = new Map(); // what the controls said -> the picture of it, the latest last
   node.textContent = "Drawing the chart …";
-  node.numbers = createNumbers(() => node.wide && fillNumbers(node));
+  node.numbers = createNumbers(() => node.wide && fillNumbers(node), beside);
   parent.append(node, node.numbers);
   node.observer = new ResizeObserver(() => fit(node));
   node.observer.observe(node);
@@ -316,7 +316,7 @@ function place(node) {
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
 export default function ({ data, parentElement }) {
   if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
-  const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
+  const node = parentElement.querySelector(".live-figure") ?? create(parentElement, data.beside);
   watchSliders();
   node.sent = data;
   place(node);
