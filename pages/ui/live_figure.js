@@ -7,6 +7,7 @@ const STACKED = 900; // px of the window: as in lecture.css, up to here a lectur
 // px of the window that larger charts are made for; others have the same picture in their size, taller with more room.
 const HALL = [1366, 768];
 const HELD = ":is([data-testid=stSlider], .live-figure) :active"; // by a mouse or a finger
+const RESTS = 500; // ms without another drawing, until what only screen readers get is written
 const RESIZED = 150; // ms without another change of the window's size
 const CONFIG = {
   displaylogo: false,
@@ -166,7 +167,9 @@ async function drawNow(Plotly, node) {
   // The sentence and the numbers say it better than labels without their places.
   for (const drawing of node.querySelectorAll(".main-svg")) drawing.setAttribute("aria-hidden", "true");
   node.wide = layout;
-  fillNumbers(node);
+  clearTimeout(node.filling);
+  if (node.sent.beside) node.filling = setTimeout(() => node._fullData && fillNumbers(node), RESTS);
+  else fillNumbers(node);
   if (stateNow(node.latest) !== stateOf(node.latest)) keepUp(node); // the reader moved on meanwhile
 }
 
