@@ -55,6 +55,12 @@ class Figure:
         return self.plotly.layout
 
     @property
+    def cursor(self) -> float | None:
+        """Where the cursor stands."""
+        lines = self._layout.get("shapes", ())
+        return next((float(line["x0"]) for line in lines if line.get("name") == "cursor"), None)
+
+    @property
     def proved(self) -> list[str]:
         """Value at the cursor and theorem of each bound that the figure has there.
 
@@ -63,9 +69,7 @@ class Figure:
         >>> Figure([line | said], {"shapes": [{"name": "cursor", "x0": 2.0}]}).proved
         ['bound: 0.25 ≤ 1/2x']
         """
-        at = next(
-            (float(shape["x0"]) for shape in self._layout.get("shapes", ()) if shape.get("name") == "cursor"), 0.0
-        )
+        at = self.cursor or 0.0
         found = []
         for trace in self._data:
             if trace.get("meta") in ("upper", "lower") and len(trace["x"]):

@@ -83,7 +83,7 @@ def show(page: Page) -> None:
         lambda: words.assumptions(state),
         words.FORMULA,
         code,
-        lambda: table_of(found).rename(columns={"x": found.axis}),
+        lambda: table_of(found),
     )
 
 

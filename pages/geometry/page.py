@@ -107,7 +107,12 @@ def show_orders() -> None:
         caption=words.order_caption(found),
     )
     show_beside()
-    end(words.order_readouts(found, state), code, lambda: table_of(found))
+
+    def data() -> pd.DataFrame:
+        """The cursor's row first: on the chart's axis an order stands elsewhere."""
+        return table_of(found).sort_values("p_norm", key=lambda orders: orders != state.p_norm, kind="stable")
+
+    end(words.order_readouts(found, state), code, data)
 
 
 def show_sample_sizes() -> None:

@@ -14,7 +14,7 @@ from pages.multiclass import words
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.code import redrawn
-from pages.ui.details import behind_nothing
+from pages.ui.details import behind_nothing, table_of
 from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure, current_theme, small_print
 from pages.ui.page import Page, or_reason
@@ -114,5 +114,5 @@ else:
         lambda: words.assumptions(state),
         words.FORMULA,
         lambda: redrawn(curves_of(state), drawing(state)),
-        partial(words.table, found),
+        lambda: table_of(found),
     )

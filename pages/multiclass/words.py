@@ -4,8 +4,6 @@ import dataclasses as dc
 import math
 from typing import cast
 
-import pandas as pd
-
 from dpcore import EPSILON_GRID
 from dpcore.core.facts import text_beside
 from dpcore.data import ClassSource
@@ -16,7 +14,6 @@ from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from dpcore.studies.multiclass.proof import ClassProofQuestion
 from pages.ui.chips import chips_beside
-from pages.ui.details import table_of
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, points, rounded, tenths
 from pages.ui.sidebar import delta_text, lam_text
@@ -210,8 +207,3 @@ def assumptions(state: MulticlassState) -> str:
     records = f"{readable(state.info.scaling)}. {state.info.public}".strip()
     facts = {"epsilon": state.epsilon, "delta": delta_text(state.delta), "records": records}
     return assumed(__file__, "assumptions.md", **facts)
-
-
-def table(found: Accuracies) -> pd.DataFrame:
-    """The curves; the axis of accuracies by its own name."""
-    return table_of(found).rename(columns={"x": found.axis})

@@ -70,11 +70,9 @@ def takeaway(table: pd.DataFrame, experiment: Experiment, epsilon: float, source
 def share(lost: float) -> str:
     """A share of what there is to learn, as people say it.
 
-    >>> share(0.0004), share(0.024), share(0.36), share(0.999)
-    ('0.04%', '2.4%', '36%', 'nearly all')
+    >>> share(0.0004), share(0.024), share(0.36), share(-0.01)
+    ('0.04%', '2.4%', '36%', '0%')
     """
-    if lost >= 0.995:
-        return "nearly all"
     return f"{float(f'{100 * max(lost, 0.0):.2g}'):g}%"
 
 

@@ -84,8 +84,8 @@ def table(curves: AgainstPeople) -> pd.DataFrame:
     """A row for each number of people."""
     return pd.DataFrame(
         {
-            "epsilon": curves.epsilon,
             "people": curves.people.astype(int),
+            "epsilon": curves.epsilon,
             "error_randomised_response": curves.local,
             "error_trusted_server": curves.central,
         }

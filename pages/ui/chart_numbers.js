@@ -3,13 +3,16 @@
 
 const MOST_VALUES = 400;
 
-// What opens below a chart: its numbers, for who cannot see it or wants them.
-function createNumbers(fill) {
-  const details = document.createElement("details");
-  details.className = "live-figure-numbers";
+// What opens below a chart: its numbers, for who cannot see it or wants them. Those of a chart beside the page's own are
+// for screen readers alone.
+function createNumbers(fill, beside) {
+  const details = document.createElement(beside ? "div" : "details");
+  details.className = beside ? "announced" : "live-figure-numbers";
   details.hidden = true;
-  add(details, "summary", "Numbers of this chart");
+  details.open = beside;
+  if (!beside) add(details, "summary", "Numbers of this chart");
   const pane = add(details, "div");
+  if (beside) return details;
   pane.tabIndex = 0; // longer than its place, it is scrolled by the keyboard too
   pane.setAttribute("role", "region");
   pane.setAttribute("aria-label", "Numbers of this chart");

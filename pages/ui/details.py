@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _OFFERED = ("Assumptions", "Formula", "Code", "Data", "Link")
-PROVED = "proved"  # in the session: the figures that a run has drawn, whose bounds stand below the formula
+FIGURES = "figures"  # in the session: those of this run, whose bounds stand below the formula
+_OF_A_CURVE = ("mean", "se", "bound", "lower_bound", "proved_low", "proved_high")
 # At import, so once per process.
 _component = st.components.v2.component("details", js=text_beside(__file__, "details.js"), isolate_styles=False)
 
@@ -46,18 +47,50 @@ def cards(found: Sequence[tuple[str, str, str]], place: DeltaGenerator | None = 
 
 
 def table_of(found: Any) -> pd.DataFrame:
-    """The curves of a finding as columns, those of its parts after the part's name, with the numbers beside them.
+    """The axis of a finding, and its curves as columns, those of its parts after the part's name, with the numbers
+    beside them.
 
-    found: a dataclass, whose first array is the axis.
+    found: a dataclass, whose first array is the axis; where it has a field `axis`, by this name.
 
     >>> from dpcore.studies.survey.estimates import against_people
     >>> [*table_of(against_people(1.0, (10, 20)))]
-    ['epsilon', 'people', 'local', 'central']
+    ['people', 'epsilon', 'local', 'central']
     """
     import pandas as pd
 
-    axis = next(value for _, value in _named(found) if isinstance(value, np.ndarray))
-    return pd.DataFrame(dict(_columns(found, len(axis))))
+    name, axis = next((name, value) for name, value in _named(found) if isinstance(value, np.ndarray))
+    columns = {name: axis} | dict(_columns(found, len(axis)))
+    return pd.DataFrame(columns).rename(columns={"x": getattr(found, "axis", "x")})
+
+
+def by_axis(table: pd.DataFrame, cursor: float | None) -> pd.DataFrame:
+    """What a reader sees of a table: a row an x and a column a curve, the cursor's row first; no empty columns.
+
+    table: its first column is the axis, or it is what `dpcore.run` returns.
+
+    >>> import dpcore
+    >>> few, epsilons = dpcore.Problem("synthetic", n=100), dpcore.Axis("epsilon", (1.0, 2.0))
+    >>> shown = by_axis(dpcore.run(dpcore.Experiment(few, ("output_gaussian",), sweep=epsilons)), 2.0)
+    >>> [*shown][:3], [*shown.epsilon]
+    (['epsilon', 'accuracy mean', 'excess empirical risk mean'], [2.0, 1.0])
+    """
+    if "metric" in table:
+        table = _curves(table)
+    shown = table.dropna(axis="columns", how="all").rename(columns=lambda name: str(name).replace("_", " "))
+    shown = shown.loc[:, shown.any()]
+    return shown.sort_values([*shown.columns[:1]], key=lambda x: x != cursor, kind="stable")
+
+
+def _curves(table: pd.DataFrame) -> pd.DataFrame:
+    """For each x the mean of each curve that `dpcore.run` found, its standard error and its bounds."""
+    import pandas as pd
+
+    found = {table.axis.iloc[0]: pd.Series(table.x.unique(), table.x.unique())}
+    for column in _OF_A_CURVE:
+        for (mechanism, metric), rows in table.groupby(["mechanism", "metric"], sort=False):
+            name = metric if table.mechanism.nunique() == 1 else f"{mechanism}_{metric}"
+            found[f"{name}_{column}"] = rows.set_index("x")[column]
+    return pd.DataFrame(found)
 
 
 def _named(found: Any) -> list[tuple[str, Any]]:
@@ -87,7 +120,7 @@ def behind(
 
     Below the formula stand the bounds of the figures that this run has drawn.
     """
-    drawn = st.session_state.pop(PROVED, {})
+    drawn = st.session_state.get(FIGURES, {})
     chosen = _picked()
     if chosen == "Assumptions":
         st.markdown(assumptions())
@@ -100,8 +133,8 @@ def behind(
         share_link.offer()
     elif chosen == "Data":
         table = data()
-        shown = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore").dropna(axis="columns", how="all")
-        st.dataframe(shown, hide_index=True)
+        cursor = next((figure.cursor for figure in drawn.values() if figure.cursor is not None), None)
+        st.dataframe(by_axis(table, cursor), hide_index=True)
         # Made now: what is made at the click is gone once the page has run again, and the same content stays.
         content = table.to_csv(index=False)
         st.download_button("Download CSV", content, "price_of_privacy.csv", "text/csv", on_click="ignore")

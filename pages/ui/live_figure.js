@@ -7,6 +7,7 @@ const STACKED = 900; // px of the window: as in lecture.css, up to here a lectur
 // px of the window that larger charts are made for; others have the same picture in their size, taller with more room.
 const HALL = [1366, 768];
 const HELD = ":is([data-testid=stSlider], .live-figure) :active"; // by a mouse or a finger
+const RESTS = 500; // ms without another drawing, until what only screen readers get is written
 const RESIZED = 150; // ms without another change of the window's size
 const CONFIG = {
   displaylogo: false,
@@ -48,12 +49,12 @@ function merge(base, change) {
   return result;
 }
 
-function create(parent) {
+function create(parent, beside) {
   const node = document.createElement("div");
   node.className = "live-figure";
   node.remembered = new Map(); // what the controls said -> the picture of it, the latest last
   node.textContent = "Drawing the chart …";
-  node.numbers = createNumbers(() => node.wide && fillNumbers(node));
+  node.numbers = createNumbers(() => node.wide && fillNumbers(node), beside);
   parent.append(node, node.numbers);
   node.observer = new ResizeObserver(() => fit(node));
   node.observer.observe(node);
@@ -166,7 +167,9 @@ async function drawNow(Plotly, node) {
   // The sentence and the numbers say it better than labels without their places.
   for (const drawing of node.querySelectorAll(".main-svg")) drawing.setAttribute("aria-hidden", "true");
   node.wide = layout;
-  fillNumbers(node);
+  clearTimeout(node.filling);
+  if (node.sent.beside) node.filling = setTimeout(() => node._fullData && fillNumbers(node), RESTS);
+  else fillNumbers(node);
   if (stateNow(node.latest) !== stateOf(node.latest)) keepUp(node); // the reader moved on meanwhile
 }
 
@@ -316,7 +319,7 @@ function place(node) {
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
 export default function ({ data, parentElement }) {
   if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
-  const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
+  const node = parentElement.querySelector(".live-figure") ?? create(parentElement, data.beside);
   watchSliders();
   node.sent = data;
   place(node);

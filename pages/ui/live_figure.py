@@ -16,7 +16,7 @@ from dpcore.figures.style import Theme
 from pages.server import prefetch
 from pages.server.assets import PLOTLY_JS_URL
 from pages.ui import share_link
-from pages.ui.details import PROVED
+from pages.ui.details import FIGURES
 from pages.ui.html import unbroken
 from pages.ui.sidebar import Controls
 
@@ -42,7 +42,13 @@ def load_library() -> None:
 
 
 def live_figure(
-    figure: Figure, *, key: str, alt: str, height: int, ahead: tuple[prefetch.Draw, Controls] | None = None
+    figure: Figure,
+    *,
+    key: str,
+    alt: str,
+    height: int,
+    ahead: tuple[prefetch.Draw, Controls] | None = None,
+    beside: bool = False,
 ) -> None:
     """Draw a figure, or update the one drawn before under the same key.
 
@@ -54,8 +60,9 @@ def live_figure(
     height: in pixels, kept free from the start; in a lecture everything is larger, the height too.
     ahead: what draws figure and sentence where the sidebar says something else, as `prefetch.Draw`, and what it says
     now, if these may be drawn before they are asked for: never from records that a visitor has brought along.
+    beside: whether it stands beside a page's own chart; its numbers are then for screen readers alone.
     """
-    st.session_state.setdefault(PROVED, {})[key] = figure
+    st.session_state.setdefault(FIGURES, {})[key] = figure
     share_link.note_chart(key)
     scale = ENLARGED if st.session_state.get(LARGE) else 1.0
 
@@ -63,7 +70,7 @@ def live_figure(
         return {"figure": figure.to_json(), "alt": alt, "height": height, "scale": scale, "state": state}
 
     state = share_link.state() | {"theme": str(st.context.theme.type), "scale": str(scale)}
-    data = {**told(figure, alt, state), "src": PLOTLY_JS_URL, "ahead": ""}
+    data = {**told(figure, alt, state), "src": PLOTLY_JS_URL, "ahead": "", "beside": beside}
     if ahead is not None:
         draw, controls = ahead
         data["ahead"] = prefetch.offer(key, draw, told, controls, state)
@@ -71,8 +78,9 @@ def live_figure(
 
 
 def captioned_figure(figure: Figure, said: str, *, key: str, height: int, progress: str | None = None) -> None:
-    """Draw a figure, and below it the sentence that screen readers hear, too; progress: what is said after it."""
-    live_figure(figure, key=key, alt=said.replace("**", ""), height=height)
+    """Draw a figure beside a page's own, and below it the sentence that screen readers hear, too, and after it
+    progress."""
+    live_figure(figure, key=key, alt=said.replace("**", ""), height=height, beside=True)
     small_print(f"{said} {progress}" if progress else said)
 
 

@@ -11,7 +11,7 @@ from dpcore import NotApplicable, Unconverged
 from dpcore.figures.figure import Figure
 from pages.server import prefetch
 from pages.ui.chips import chips
-from pages.ui.details import behind, cards
+from pages.ui.details import FIGURES, behind, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, live_figure, paragraph, small_print
 from pages.ui.pickers import switch
@@ -39,6 +39,7 @@ class Page:
     """
 
     def __init__(self, question: str) -> None:
+        st.session_state.pop(FIGURES, None)  # an earlier run may have ended half-way
         st.title(question, anchor=False)
         self._headline = st.container(key="headline")
         self.pickers = st.container(horizontal=True, vertical_alignment="center", key="pickers")

@@ -2,6 +2,14 @@
 const DARK = window.matchMedia("(prefers-color-scheme: dark)");
 const TAKEN = 500; // ms until Streamlit has taken the theme
 
+// Streamlit's pickers hand Tab on and arrows from option to option, but are entered at the first one, or where the reader
+// was last: this enters them at what is chosen. A mouse makes no focus visible and keeps the option that it presses.
+document.addEventListener("focusin", ({ target, relatedTarget }) => {
+  const picker = target.closest("[role=radiogroup]");
+  if (!picker || picker.contains(relatedTarget) || !document.activeElement.matches(":focus-visible")) return;
+  picker.querySelector("[aria-checked=true]")?.focus();
+});
+
 // Streamlit calls this at each run.
 export default function ({ setTriggerValue }) {
   DARK.onchange = () => setTimeout(setTriggerValue, TAKEN, "theme", DARK.matches);

@@ -1,5 +1,6 @@
 """What theme options cannot say: the sides of the page, readable small print, a visible focus, a chart's table, and
-where a phone has the slider of epsilon; and how a page follows the system from one theme to the other."""
+where a phone has the slider of epsilon; and how a page follows the system from one theme to the other and a picker the
+keyboard."""
 
 import streamlit as st
 

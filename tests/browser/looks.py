@@ -165,7 +165,7 @@ UNTOLD = """(it, inks) => {
 
 # Texts outside charts, formulas and tables that scroll which are wider than the box that hides their overflow.
 CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
-    .filter(e => !e.closest('.live-figure, .live-figure-numbers, .papers-table, .katex'))
+    .filter(e => !e.closest('.live-figure, .live-figure-numbers, .announced, .papers-table, .katex'))
     .filter(e => e.innerText?.trim() && e.clientWidth)
     .filter(e => getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)
     .map(e => e.innerText)"""

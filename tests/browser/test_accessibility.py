@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from ..harness import Server
 from ..nights import each
-from .looks import NewPage, until
+from .looks import ANSWERED, NewPage, until
 from .readable import PAGES, drawn
 
 pytestmark = pytest.mark.browser
@@ -114,6 +114,43 @@ def check_arrows(page: Page) -> None:
     assert pane.evaluate("it => it.clientHeight < it.scrollHeight"), "it stays small"
     pane.press("End")
     until(page, "document.querySelector('.live-figure-numbers [role=region]').scrollTop > 0")
+
+
+def test_tab_enters_a_picker_at_what_is_chosen_arrows_move_in_it_and_tab_leaves_it(server: Server, page: Page):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{server.url}/perturbation")
+    drawn(page, "light")
+    before = page.get_by_role("combobox", name="Records")
+    after = page.get_by_role("radiogroup", name="Noise").get_by_role("radio", name="Gaussian")
+    place = {it: page.get_by_role("radio", name=it, exact=True) for it in ("output", "objective", "gradient")}
+
+    def enter(chosen: str) -> None:
+        before.focus()
+        page.keyboard.press("Tab")
+        expect(place[chosen]).to_be_focused()
+
+    enter("objective")
+    page.keyboard.press("ArrowRight")
+    expect(place["gradient"]).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(after).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(place["objective"]).to_be_focused()  # to look at another is not to choose it
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(place["gradient"]).to_have_attribute("aria-checked", "true")
+    expect(page).to_have_url(re.compile("place=gradient"))
+    page.locator(".st-key-epsilon input").press("ArrowRight")
+    expect(page.locator(".takeaway").first).to_contain_text("ε = 1.5")
+    until(page, ANSWERED)
+    enter("gradient")
+    place["output"].click()
+    expect(place["output"]).to_have_attribute("aria-checked", "true")
+
+    expect(page.locator(".live-figure-numbers")).to_have_count(1)  # of the chart beside it for screen readers alone
+    aside = page.get_by_test_id("stMain").locator(".announced")
+    expect(aside.locator("table").first).to_be_attached()
+    assert aside.locator("summary, [tabindex]").count() == 0
 
 
 class Finger:

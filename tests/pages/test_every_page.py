@@ -75,6 +75,34 @@ def test_the_code_draws_a_picture_that_is_shown_and_chips_set_values_that_there_
             assert not here or value in controls[key].options, (label, key)
 
 
+CURSOR_AT_10 = Figure([], {"shapes": [{"name": "cursor", "x0": 10.0}]})
+# A page's view -> the control under its cursor; the controls that it opens with; the axis in its data.
+AXES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "overview": ("epsilon", {"n": 500, "epsilon": 2.0}, "epsilon"),
+    "perturbation": ("epsilon", {"n": 300, "lam": 0.01, "epsilon": 2.0}, "epsilon"),
+    "dimension": ("p", {"p": 512}, "p"),
+    "dimension, sparse": ("T", {"topic": "sparse", "n": 2_000, "T": 12}, "T"),
+    "selection": ("m", {"tab": "simplex", "m": 20}, "m"),
+    "selection, streaming": ("steps_of_stream", {"tab": "streaming", "steps_of_stream": 500}, "steps"),
+    "geometry": ("p_norm", {"p": 1_024, "p_norm": "1.5"}, "p norm"),
+    "geometry, n": ("n", {"view": "n", "n": 5_000, "p": 8}, "n"),
+    "multiclass": ("C", {"n": 500, "C": 4}, "classes"),
+    "survey": ("n", {"n": 100, "figures": {"of a run that was cut off": CURSOR_AT_10}}, "people"),
+    "composition": ("times", {"times": 50}, "releases"),
+}
+
+
+@pytest.mark.parametrize("view", AXES)
+def test_data_have_one_row_a_place_the_cursor_s_first_and_the_others_in_order(view):
+    control, opened, axis = AXES[view]
+    page = finished(open_app(SCRIPTS[view.partition(",")[0]], behind="Data", **opened))
+    table = page.dataframe[0].value
+    first, *others = table[axis]
+    assert table.columns[0] == axis and first == float(opened[control])
+    assert others == sorted({*others} - {first}) and len(others) > 3
+    assert table.iloc[0].notna().all() and table.any().all(), "no column that says nothing"
+
+
 def test_a_chip_sets_its_controls():
     page = finished(press_chip(finished(open_app("survey/page.py")), "ten people at ε = 0.1"))
     assert page.session_state["epsilon"] == 0.1 and page.session_state["n"] == 10 and "ε = 0.1" in said(page)

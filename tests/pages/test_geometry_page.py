@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.studies.geometry import excess_by_n, excess_by_norm, table_1
+from dpcore.studies.geometry import excess_by_n, excess_by_norm
 from pages.geometry import words
-from pages.ui.numbers import rate, rounded, worded
+from pages.ui.numbers import rate, rounded
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-8, "seed": 7}
@@ -31,8 +31,6 @@ def test_the_default_state_shows_l1_learned_below_its_bound_and_l2_far_above():
     )
     assert tells(said(page), "L2 ball", f" {rounded(ratio, 2)} times", "only 2d vertices")
     assert "Exponential mechanism" in texts(page)
-    row = table_1.table_row(1.0, 65_536, 10_000, 1.0, 1e-8)
-    assert f"n ≥ {worded(row.free)}" in texts(page)
     assert tells(captions(page), "all 10,000 records are fingerprints", "**Not the same guarantee**", "(1, 0)")
     assert len(charts(page)) == 2
 

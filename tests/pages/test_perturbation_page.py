@@ -59,7 +59,7 @@ def rows(answer, question, *step, se=0.001, noise="gaussian", **more) -> pd.Data
     made = []
     found = [(f"output_{noise}", answer, 0.0), (f"objective_{noise}", question, se)]
     for key, value, error in [*found, *(("noisy_gd", value, se) for value in step)]:
-        about = {"mechanism": key, "epsilon": 0.5, "n": 1000, "repetitions": 50, "lam": 0.01}
+        about = {"mechanism": key, "epsilon": 0.5, "n": 1000, "repetitions": 50, "lam": 0.01, "nothing_learned": 0.5}
         if value is None:
             reason = f"{key} needs lam > 0.02 for epsilon = 0.5 and n = 1000, got 0.01: below that"
             made.append(about | {"metric": None, "mean": None, "status": "not applicable", "reason": reason})
@@ -92,7 +92,7 @@ def test_a_refusal_says_what_the_rule_and_what_to_do():
     said = words.takeaway(rows(0.3, None))
     assert tells(said, "Objective perturbation gives **no guarantee**", "λ > 0.02", "(here 0.01)", "Raise λ or ε")
     assert tells(said, "or use output perturbation", "**0.3**")
-    assert "use" not in words.takeaway(rows(None, None))
+    assert "use" not in words.takeaway(rows(None, None)) and "use" not in words.takeaway(rows(0.6, None))
     assert tells(words.takeaway(rows(0.3, None, 0.1)), "or use gradient perturbation", "**0.1**")
     assert words.winner(rows(None, None)) == "output"
 
@@ -111,6 +111,17 @@ def test_different_guarantees_are_never_called_the_same():
 )
 def test_numbers_have_no_exponent(value, text):
     assert rounded(value) == text
+
+
+def test_data_have_a_column_a_curve_and_an_error_where_there_is_one():
+    shown = finished(open_page(behind="Data", lam=0.01, epsilon=2.0)).dataframe[0].value
+    found = table_of(lam=0.01, delta=1e-7).query("x == 2.0").reset_index()
+    assert len(found) == 6
+    for mechanism, metric, mean, bound in zip(found.mechanism, found.metric, found["mean"], found.bound, strict=True):
+        curve = f"{mechanism} {metric}".replace("_", " ")
+        assert shown[f"{curve} mean"].iloc[0] == mean
+        assert shown[f"{curve} bound"].iloc[0] == bound if metric != "accuracy" else f"{curve} bound" not in shown
+        assert (f"{curve} se" in shown) == (mechanism != "output_gaussian"), "one is exact"
 
 
 def test_the_hardest_records_come_after_the_chart_and_are_drawn_for_the_chosen_mechanism():

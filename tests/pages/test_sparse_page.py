@@ -34,7 +34,8 @@ def test_the_default_state_shows_the_U_without_a_click():
     assert tells(said(page), f"ε = 1, {T} steps of private Frank-Wolfe leave an excess risk of {rounded(mean[T])}")
     assert f"without privacy they leave {rounded(found.plain[T - 1])}" in said(page)
     missed = np.count_nonzero(~walked.right)
-    assert tells(captions(page), f"finds {walked.found} of 4 relevant", f"{missed} of {T - 1} choices have the wrong")
+    choices = f"{missed} of its T − 1 = {T - 1} choices have the wrong"
+    assert tells(captions(page), f"finds {walked.found} of 4 relevant", choices)
     assert len(charts(page)) == 2
 
 
