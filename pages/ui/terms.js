@@ -2,7 +2,7 @@
 // marked in the texts of the page, and the first in the labels of the controls; a lecture has neither.
 const MEANINGS = GLOSSARY; // of terms.py: term -> meaning
 
-const SAID = "[data-testid=stMain] :is(.takeaway, .readout, [data-testid=stMarkdownContainer] p)";
+const SAID = "[data-testid=stMain] :is(.takeaway, [data-testid=stMarkdownContainer] p)";
 const LABEL = "[data-testid=stWidgetLabel]";
 const NEVER = "button, a, summary, code, dfn, .katex, .live-figure";
 const ANY = new RegExp(`(?<![\\p{L}-])(${Object.keys(MEANINGS).sort((a, b) => b.length - a.length).join("|")})s?(?![\\p{L}-])`, "giu");
