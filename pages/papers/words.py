@@ -110,7 +110,7 @@ def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
     few = f"{text}, computed with {chosen.few} of the {chosen.runs} repetitions."
     if not others:
         return few
-    return f"{few} One that does not: {readable(others[0].words)}"
+    return f"{few} One that does not: “{readable(others[0].words)}”"
 
 
 def records(chosen: Reproduction, outcome: Outcome) -> str:

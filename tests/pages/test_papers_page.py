@@ -68,7 +68,7 @@ def test_a_figure_done_again_says_what_its_run_says():
     assert said(page) == (
         f"{holding} of {len(outcome.claims)} published claims hold here, "
         f"computed with {chosen.few} of the {chosen.runs} repetitions. "
-        f"One that does not: {readable(first)}"
+        f"One that does not: “{readable(first)}”"
     )
     for claim in outcome.claims:
         assert all(readable(part) in cells(page) for part in (claim.words, claim.published, claim.found, claim.why))
