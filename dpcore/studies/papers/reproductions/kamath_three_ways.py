@@ -141,10 +141,12 @@ def without_noise(problem: Problem) -> tuple[float, float, float]:
     of n^2 steps, with all in each of n; and what Theorem 2 allows after n^2 steps of either."""
     split, loss, B, n = problem.load(), get_loss(problem.loss), problem.theta_norm, problem.n
     G = loss.largest_gradient(Spec(problem.loss, n, problem.p, 0.0, split.domain, B, B))
-    best, step, found = problem.comparator().risk, 2.0 * B / G, []
+    best, found = problem.comparator().risk, []
     for rate, steps in ((0.0, n**2), (1.0, n)):
-        rng, how = generator(problem.seed, "descent without noise", 0), {"steps": steps, "step": step, "rate": rate}
-        run = noisy_descent(loss, split.train, decaying=True, sigma=0.0, radius=B, rng=rng, **how)
+        run = noisy_descent(
+            loss, split.train, steps=steps, step=2.0 * B / G, decaying=True, sigma=0.0, radius=B, rate=rate,
+            rng=generator(problem.seed, "descent without noise", 0),
+        )  # fmt: skip
         found.append(float(loss.risks(split.train, run.last[None])[0]) - best)
     return found[0], found[1], last_iterate_bound(2.0 * B, G, n**2)
 
@@ -171,7 +173,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     }
     words = "; ".join(f"{part.source.iloc[0]}, n = {part.n.iloc[0]:,}" for part in parts)
     source, n, p = SOURCES[0]
-    drawn = Problem(source, n, p, _DELTA, seed=seed)  # type: ignore[arg-type]
+    drawn = Problem(source, n, p, _DELTA, seed=seed)
     return Outcome(
         f"{words} (the figure shows the first)",
         table,
