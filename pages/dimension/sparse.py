@@ -24,7 +24,8 @@ from pages.ui.proof import PROOF, proof_view
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 405, 380
-FIRST_N, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 128, 65_536
+FIRST_N, MOST_COLUMNS = 10_000, 65_536
+OWN = {"p": 128, "delta": 1e-8}  # what the sidebar opens with
 # "bound" minimises the proved upper bound, which asks for public facts only.
 STEPS: tuple[int | str, ...] = ("bound", *curves.TS)
 
@@ -34,10 +35,8 @@ def show(page: Page) -> None:
     with page.pickers:
         against = switch("Excess risk against", words.AXES, "T", key="against")
         records = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
-        T = url_controls.slider("T", "T steps", STEPS, "bound", words.steps_text, width=190)
-    controls = sidebar(
-        default_n=FIRST_N, max_columns=MOST_COLUMNS, own={"p": FIRST_COLUMNS, "delta": 1e-8}, unused=("lam", "m")
-    )
+        T = url_controls.slider("T", "T steps", STEPS, STEPS[0], words.steps_text, width=190)
+    controls = sidebar(default_n=FIRST_N, max_columns=MOST_COLUMNS, own=OWN, unused=("lam", "m"))
     theme = current_theme()
     page.halves()
     state = words.SparseState(**vars(controls), T=T, hardest=records == "hardest")

@@ -69,16 +69,18 @@ def show_errata(seed: int) -> None:
     )
 
 
+def where(row: dict[str, str]) -> str:
+    """The place of an item of the five documents as a cell: a link, unless no page shows it."""
+    return link(row["view"], row["address"]) if row["address"] else text(row["view"])
+
+
 def show_algorithms() -> None:
     page.headline(words.algorithms_told(), colour=ink)
     st.html(
         table(
             "Algorithms, bounds and figures of the five documents, and where they are",
             ["document", "item", "see it"],
-            [
-                [text(readable(row["document"])), text(row["item"]), link(row["view"], row["address"])]
-                for row in words.DOCUMENTS
-            ],
+            [[text(readable(row["document"])), text(row["item"]), where(row)] for row in words.DOCUMENTS],
         )
     )
     rows = []

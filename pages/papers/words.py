@@ -13,7 +13,8 @@ from pages.ui.html import readable
 VIEWS = {"errata": "Corrections", "algorithms": "Algorithms", "reproductions": "Reproductions"}
 EVIDENCE = {"computed": "computed", "runs": "certified by runs"}
 UNITS = {"delta": "δ", "epsilon": "ε"}
-# Every algorithm, bound and figure of the five documents, with the view that shows it: its name and its address.
+# Every algorithm, bound and figure of the five documents: the view that shows it and its address, and what mechanism it
+# runs. Without an address: the part of docs/ that has it.
 DOCUMENTS = facts_beside(__file__, "documents.csv")
 FORMULA = text_beside(__file__, "formula.md")
 VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
@@ -23,7 +24,7 @@ VERDICTS = text_beside(__file__, "verdicts.md")
 def algorithms_told() -> str:
     """Size of the list."""
     papers = len({row["document"] for row in DOCUMENTS})
-    return f"**{len(DOCUMENTS)}** algorithms, bounds and figures of **{papers}** documents, each with its view."
+    return f"**{len(DOCUMENTS)}** algorithms, bounds and figures of **{papers}** documents, each with its place."
 
 
 def outside(key: str) -> str:
@@ -109,7 +110,7 @@ def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
     few = f"{text}, computed with {chosen.few} of the {chosen.runs} repetitions."
     if not others:
         return few
-    return f"{few} One that does not: {readable(others[0].words)}"
+    return f"{few} One that does not: “{readable(others[0].words)}”"
 
 
 def records(chosen: Reproduction, outcome: Outcome) -> str:

@@ -25,7 +25,8 @@ from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.verdict import hardest_line
 
 HEIGHT, SIDE_HEIGHT = 430, 380
-FIRST_N, MOST_RECORDS, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 64, 65_536
+FIRST_N, MOST_RECORDS, MOST_COLUMNS = 5_000, 20_000, 65_536
+OWN = {"p": 64, "delta": 1e-8}  # what the sidebar opens with
 REPETITIONS, COLUMN_REPETITIONS = 50, 8
 SIDES = ("Draws", "Dimension", PROOF)
 
@@ -40,7 +41,7 @@ def show(page: Page) -> None:
         sample_sizes=tuple(n for n in SAMPLE_SIZES if n <= MOST_RECORDS),
         default_n=FIRST_N,
         max_columns=MOST_COLUMNS,
-        own={"p": FIRST_COLUMNS, "delta": 1e-8},
+        own=OWN,
         unused=(),
     )
     theme = current_theme()

@@ -83,7 +83,11 @@ class Browser:
 
 @pytest.fixture
 def browser() -> Browser:
-    return Browser()
+    """One that says which run it has shown: the first run sends 0."""
+    made = Browser()
+    made.poll()
+    made.catch_up()
+    return made
 
 
 def test_a_chip_is_not_undone_by_a_message_that_was_sent_before_it_was_shown(browser):

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from dpcore import Problem
 from dpcore.figures.papers.reproductions import reproduction_figure
 from dpcore.studies.papers import pathak_raj
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
@@ -120,6 +121,17 @@ def test_who_wins_where(ways):
     assert means[kamath.OBJECTIVE].to_numpy() == pytest.approx(looked.to_numpy(), rel=0.05)
     assert not (means[kamath.GRADIENT] > kamath.wide(ways, "published")[kamath.GRADIENT]).any()
     assert verdicts(kamath.claims_of(ways)) == ["differs", "differs", "agrees"]
+
+
+def test_one_record_a_step_keeps_theorem_2_with_a_nth_of_the_gradients():
+    problem = Problem("synthetic", 300, 4, 1e-6)
+    single, full, bound = kamath.without_noise(problem)
+    assert 0.0 < full < single < bound == pytest.approx(20.0 * (2.1 + 1.5 * np.log(300)) / 300)
+    claim = kamath.counts_claim(300, single, full, bound)
+    assert claim.verdict == "agrees" and "less with all records in n steps" in claim.found
+    assert "n^3 = 27,000,000 gradients with all records in each step and n^2 = 90,000 with one" in claim.found
+    assert kamath.counts_claim(300, 1.01 * bound, full, bound).verdict == "differs"
+    assert "more with all records" in kamath.counts_claim(300, single, bound, bound).found
 
 
 def test_verdicts_of_the_three_ways_turn(ways):
