@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -124,25 +125,36 @@ def _loop() -> None:
 
 
 @pytest.mark.usefixtures("own_tab")
-@pytest.mark.parametrize("path", ["audit"])
-def test_a_chip_stays_whose_answer_comes_after_the_next_move(server: Server, page: Page, path: str):
-    """The browser's next messages still say what the controls showed before the chip."""
+@pytest.mark.parametrize(
+    ("path", "key", "labels"),
+    [
+        ("audit", "epsilon", ("80% of the noise, few runs", "a factor 2 is missing")),
+        ("survey", "n", ("ten people at ε = 0.1", "nobody says yes")),
+    ],
+)
+def test_a_chip_stays_whose_answer_comes_after_the_next_move(
+    server: Server, page: Page, path: str, key: str, labels: tuple[str, ...]
+):
+    """The browser's next messages still say what the controls showed before the chip, which sets the slider, too."""
     line = Line(page)
     open_page(page, server, path)
     reader = Reader(page, path, random.Random(1))
     reader.learn()
-    for chip in ("80% of the noise, few runs", "a factor 2 is missing"):
+    for chip in labels:
         line.hold()
         page.get_by_role("button", name=chip, exact=True).click()
         reader.wanted |= reader.meanings[chip]
         line.answered(page)
-        slider = page.locator(SLIDER.format("epsilon"))
+        slider = page.locator(SLIDER.format(key))
         slider.press("ArrowRight")
-        reader.wanted["epsilon"] = str(slider.get_attribute("aria-valuetext"))
+        reader.wanted[key] = said = str(slider.get_attribute("aria-valuetext"))
+        # The slider tells the server, and the address, a moment later.
+        until(page, "([key, said]) => new URLSearchParams(location.search).get(key) === said", arg=[key, said])
         line.let_go(page)
         reader.check()
-        address = page.evaluate("location.search")
-        assert "epsilon=" in address and ("version=" in address) == (chip != "a factor 2 is missing")
+        address = parse_qs(page.evaluate("location.search.slice(1)"))
+        assert key in address
+        assert all(said == [reader.wanted.get(name, *said)] for name, said in address.items()), address
 
 
 @pytest.mark.usefixtures("own_tab")

@@ -37,15 +37,30 @@ class Browser:
         self.page = open_source(f"CHIPS = {CHIPS}\n{PAGE}")
         self.presses: list[Any] = []
         self.lost = False  # the next message, since the one after it comes before the page has begun to run
-        self.catch_up()
+        self.says: dict[str, WidgetState] = {}
+        self.answers = [self._answer()]  # that are on their way: what each sets
+        self.hear()
+
+    def _answer(self) -> dict[str, WidgetState]:
+        states = {state.id: state for state in self.page._tree.get_widget_states().widgets}
+        controls = [*self.page.select_slider, *self.page.selectbox, *self.page.number_input]
+        return {it.id: states[it.id] for it in controls if it.proto.set_value or it.id not in self.says}
+
+    def hear(self, answers: int = 1) -> None:
+        """Show answers that come together: the last one."""
+        *_, last = self.answers[:answers]
+        del self.answers[:answers]
+        self.says |= last
 
     def catch_up(self) -> None:
         """Show the server's last answer."""
-        self.says = {state.id: state for state in self.page._tree.get_widget_states().widgets}
-        if self.presses:
-            row = pressed(self.page, *self.presses)
-            self.says[row.id] = row
-        self.shows = {"epsilon": str(self.page.select_slider(key="epsilon").value)}
+        while self.answers:
+            self.hear()
+
+    @property
+    def shows(self) -> dict[str, str]:
+        """What the slider shows."""
+        return {"epsilon": self.says[self.page.select_slider(key="epsilon").id].string_array_value.data[0]}
 
     def press(self, chip: str) -> None:
         self.presses = [*self.presses, press(chip, **self.shows)]
@@ -56,7 +71,6 @@ class Browser:
 
     def move(self, epsilon: int) -> None:
         self._send(self.page.select_slider(key="epsilon").set_value(epsilon)._widget_state)
-        self.shows = {"epsilon": str(epsilon)}
 
     def pick(self, noise: str) -> None:
         self._send(self.page.selectbox(key="noise").set_value(noise)._widget_state)
@@ -73,6 +87,7 @@ class Browser:
         if not self.lost:
             self.page._run(WidgetStates(widgets=list(self.says.values())))
             assert not self.page.exception
+            self.answers.append(self._answer())
         self.lost = False
         self.says = {key: state for key, state in self.says.items() if not state.trigger_value}
 
@@ -98,6 +113,21 @@ def test_a_chip_is_not_undone_by_a_message_that_was_sent_before_it_was_shown(bro
     browser.catch_up()
     browser.poll()
     assert browser.told == "3 gamma"
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_what_the_reader_moves_while_a_chip_is_on_its_way_stays(browser, before):
+    """The chip's answer sets the slider once more, also to what it showed when the chip was pressed."""
+    if before != 1:
+        browser.move(before)
+        browser.catch_up()
+    browser.press("first")
+    browser.move(3)
+    assert browser.told == "3 gaussian"
+    browser.catch_up()
+    assert browser.shows == {"epsilon": "3"}
+    browser.poll()
+    assert browser.told == "3 gaussian"
 
 
 def test_what_the_reader_picks_after_a_chip_counts_also_before_the_chip_is_shown(browser):
@@ -186,10 +216,9 @@ def test_the_number_of_a_run_says_nothing_about_what_is_set_after_it_was_sent():
 @pytest.mark.parametrize("seed", range(40))
 def test_in_every_order_what_was_asked_for_last_is_shown(seed):
     chance, browser, wanted = random.Random(seed), Browser(), {"epsilon": 1, "noise": "gaussian"}
-    shows = wanted.copy()
     for _ in range(12):
         heard = True
-        match chance.choice(("press", "move", "poll", "catch up")):
+        match chance.choice(("press", "move", "move", "poll", "hear", "hear")):
             case "press":
                 chip = chance.choice(list(CHIPS))
                 heard = chance.random() > 0.3
@@ -197,17 +226,22 @@ def test_in_every_order_what_was_asked_for_last_is_shown(seed):
                 browser.press(chip)
                 wanted |= CHIPS[chip]
             case "move":
-                epsilon = chance.choice([place for place in (2, 3) if place != shows["epsilon"]])
-                shows["epsilon"] = wanted["epsilon"] = epsilon
-                browser.move(wanted["epsilon"])
+                epsilon = chance.choice([place for place in (2, 3) if str(place) != browser.shows["epsilon"]])
+                wanted["epsilon"] = epsilon
+                browser.move(epsilon)
             case "poll":
                 browser.poll()
-            case "catch up":
-                browser.poll()
-                browser.catch_up()
-                shows = wanted.copy()
+            case "hear":
+                if browser.answers:
+                    browser.hear(chance.randint(1, 3))
+                heard = False
         if heard:
             assert browser.told == "{epsilon} {noise}".format(**wanted)
+    browser.poll()
+    browser.catch_up()
+    browser.poll()
+    assert browser.told == "{epsilon} {noise}".format(**wanted)
+    assert browser.shows == {"epsilon": str(wanted["epsilon"])}
 
 
 def test_a_step_of_a_lecture_is_not_taken_back_by_an_older_address(browser):
