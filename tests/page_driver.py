@@ -72,17 +72,17 @@ def compiled(script: str) -> CodeType:
 
 def open_script(script: str, **state: Any) -> AppTest:
     """A page by itself: its script below pages/, with these controls."""
-    return _run(AppTest.from_string(_ALONE.format(script=str(ROOT / "pages" / script)), default_timeout=60), state)
+    return _run(AppTest.from_string(_ALONE.format(script=str(ROOT / "pages" / script)), default_timeout=180), state)
 
 
 def open_source(source: str) -> AppTest:
     """A page that is written out."""
-    return AppTest.from_string(source, default_timeout=60).run()
+    return AppTest.from_string(source, default_timeout=180).run()
 
 
 def open_app(script: str = "", **state: Any) -> AppTest:
     """The app at the page of this script below pages/, the first one by default, with these controls."""
-    page = AppTest.from_file(str(_MAIN), default_timeout=60)
+    page = AppTest.from_file(str(_MAIN), default_timeout=180)
     if script:
         turn_to(page, script)
     return _run(page, state)
