@@ -63,8 +63,12 @@ def takeaway(table: pd.DataFrame, experiment: Experiment, epsilon: float, source
     attacked = f"an attacker is right at most **{times} times in 100**"
     if row["mean"] >= row.nothing_learned:
         return f"At ε = {epsilon:g} the model is **worse than one that learns nothing**; {attacked}."
-    noise, floor = (share(each / row.nothing_learned) for each in (row["mean"] - row.noiseless, row.noiseless))
-    return f"At ε = {epsilon:g} noise costs **{noise} of what there is to learn**, regularisation {floor}; {attacked}."
+    parts = row["mean"], row["mean"] - row.noiseless, row.noiseless
+    both, noise, floor = (share(each / row.nothing_learned) for each in parts)
+    return (
+        f"At ε = {epsilon:g} privacy costs **{both} of what can be learned** (noise {noise}, regularisation {floor}); "
+        f"{attacked}."
+    )
 
 
 def share(lost: float) -> str:

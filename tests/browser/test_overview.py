@@ -38,7 +38,7 @@ def test_the_landing_address_answers_both_questions_and_says_what_its_words_mean
     expect(bells.locator(".main-svg").first).to_be_visible()
     (sentence,) = page.locator(".takeaway").all()
     said = sentence.inner_text()
-    assert re.search(r"At ε\s=\s1 privacy costs \d+\.\d% of what there is to learn; .* \d+ times in 100\.", said)
+    assert re.search(r"At ε\s=\s1 privacy costs \d+\.\d% of what can be learned \(.*\); .* \d+ times in 100\.", said)
     assert (page.locator(CHART).get_attribute("aria-label") or "").replace("\xa0", " ") == said.replace("\xa0", " ")
     assert page.locator(CHART).get_attribute("role") == "figure"
     for place in (sentence, page.locator(CHART), bells):
@@ -47,7 +47,7 @@ def test_the_landing_address_answers_both_questions_and_says_what_its_words_mean
     measured = "it._fullData.find(t => t.name === 'measured')"
     nothing = "it._fullData.find(t => t.name === 'learns nothing').y[0]"
     share = float(str(chart.look(f"{measured}.y[[...{measured}.x].indexOf(1)] / {nothing}")))
-    (lost,) = re.findall(r"(\d+\.\d)%", said)
+    lost, *_ = re.findall(r"(\d+\.\d)%", said)
     assert float(lost) == pytest.approx(100 * share, rel=0.05)
     (times,) = re.findall(r"(\d+) times in 100", said)
     assert f"at most {times} times in 100" in (bells.get_attribute("aria-label") or "")

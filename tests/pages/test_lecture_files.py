@@ -35,30 +35,30 @@ from ..nights import each
         ("    shows: cost\n", "", 10, "A step has either a picture (“shows”), or “answers” to choose from."),
         ("state: {epsilon: 1.0}", "state: {epsilon: 1.0, price: 1}", 8, "There is no “price” here, only epsilon,"),
         ("state: {epsilon: 1.0}", "state: !!python/tuple [1]", 8, "This must be names of controls with"),
-        ("right: 3", "randomised: true", 22, "A randomised question has two answers, and none of them is right."),
-        ("right: 3", "right: 4", 22, "“right” must be the number of an answer, from 1, got 4."),
-        ("right: 3", "right: yes", 22, "This must be a whole number"),
-        ("    right: 3\n", "", 17, "“right” must be the number of an answer"),
-        ("- about a fifth as", "- about a twenty-fifth as", 19, "“answers” must be 2 to 4 different"),
-        ('"as large: ε is the same"', "as large: ε is the same", 19, "This must be text (in quotes"),
-        ("right: 3", "right: 3\n    kept: [epsilon]", 23, "A question keeps no control: moving one would answer it."),
+        ("right: 3", "randomised: true", 23, "A randomised question has two answers, and none of them is right."),
+        ("right: 3", "right: 4", 23, "“right” must be the number of an answer, from 1, got 4."),
+        ("right: 3", "right: yes", 23, "This must be a whole number"),
+        ("    right: 3\n", "", 18, "“right” must be the number of an answer"),
+        ("- about a fifth as", "- about a twenty-fifth as", 20, "“answers” must be 2 to 4 different"),
+        ('"as large: ε is the same"', "as large: ε is the same", 20, "This must be text (in quotes"),
+        ("right: 3", "right: 3\n    kept: [epsilon]", 24, "A question keeps no control: moving one would answer it."),
         (
             "{n:,} people: one record",
             "2,000 people: one record",
-            23,
+            24,
             "A number is not typed, but the name of a control",
         ),
-        ("{n:,} people: one record", "{people} people: one record", 23, "“people” must be a control or next_ and one"),
-        ("{n:,} people: one record", "{n.real} people: one record", 23, "“n.real” must be a control"),
-        ("{n:,} people: one record", "{n!r} people: one record", 23, "“n” must be a control"),
-        ("{n:,} people: one record", "{n:{p}} people: one record", 23, "“n” must be a control"),
-        ("{n:,} people: one record", "{source:g} people: one record", 23, "The words cannot be filled in: "),
-        ("{n:,} people: one record", "{behind:g} people: one record", 23, "The words cannot be filled in: "),
-        ("{n:,} people: one record", "{n people: one record", 23, "The words cannot be filled in: "),
+        ("{n:,} people: one record", "{people} people: one record", 24, "“people” must be a control or next_ and one"),
+        ("{n:,} people: one record", "{n.real} people: one record", 24, "“n.real” must be a control"),
+        ("{n:,} people: one record", "{n!r} people: one record", 24, "“n” must be a control"),
+        ("{n:,} people: one record", "{n:{p}} people: one record", 24, "“n” must be a control"),
+        ("{n:,} people: one record", "{source:g} people: one record", 24, "The words cannot be filled in: "),
+        ("{n:,} people: one record", "{behind:g} people: one record", 24, "The words cannot be filled in: "),
+        ("{n:,} people: one record", "{n people: one record", 24, "The words cannot be filled in: "),
         (
             "{n:,} people: one record",
             12 * "very " + "many people: one record",
-            23,
+            24,
             "A step has 1 to 25 words, this one ",
         ),
         ("title:", "title: \a", 0, "unacceptable character"),
@@ -94,7 +94,7 @@ def test_all_faults_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureFix
     steps = shipped("Overview").read_text(encoding="utf-8").split("\n  - ")
     file.write_text("\n  - ".join(steps[:5]), encoding="utf-8")
     assert main(["check", str(file)]) == 1
-    assert "line 17: The last step must not be a question" in capsys.readouterr().err
+    assert "line 18: The last step must not be a question" in capsys.readouterr().err
     assert main(["check", str(tmp_path / "none.yaml")]) == 1
 
 
@@ -159,9 +159,9 @@ def test_all_lectures_of_a_page_are_offered_by_their_titles(folder: Path):
     page.button("option_1").click().run()
     page.button("next").click().run()
     assert "You said “at least twice as much”, and the picture agrees." in texts(page)
-    loss = re.search(r"([\d.]+)% of what there is", said(page))
+    loss = re.search(r"([\d.]+)% of what can be", said(page))
     page.select_slider("epsilon").set_value(5.0).run()
-    less = re.search(r"([\d.]+)% of what there is", said(page))
+    less = re.search(r"([\d.]+)% of what can be", said(page))
     assert loss and less and float(loss[1]) > 2 * float(less[1])
 
 

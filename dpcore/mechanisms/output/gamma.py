@@ -21,7 +21,7 @@ class OutputGamma(OutputPerturbation):
     ||b|| follows Gamma(p, s), in a uniform direction. It is drawn as s sqrt(V) Z with V ~ chi^2_{p+1}, Z ~ N(0, I_p),
     the same law: integrating the Gaussian densities over V gives exp(-||b|| / s).
 
-    Source: Chaudhuri, Monteleoni and Sarwate 2011; Jain and Thakurta 2014, section 3, Theorem 1 (constants explicit).
+    Source: Chaudhuri, Monteleoni and Sarwate 2011; Jain and Thakurta 2014, section 4.1, Theorem 1 (constants explicit).
     Randomness: one chi-square draw (p + 1 degrees), then r standard normal draws, one a stored column.
     Guarantee: epsilon-differential privacy (delta = 0, whatever delta was asked for) for replacing one record, for
         every convex loss with bounded slope (squared loss: bounded where the minimiser can lie), whatever the other

@@ -30,7 +30,7 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
     kamath: n times the tight one, as Lemma 1 of Kamath's lecture overstates Delta n times (docs/errata.md); lam is
     that of the tight one.
 
-    Source: Jain and Thakurta 2014, section 3 and Theorem 1 (constants explicit, docs/formulas.md).
+    Source: Jain and Thakurta 2014, section 4.1 and Theorem 1 (constants explicit, docs/formulas.md).
     Randomness: for curves r standard normal draws, in order, one for each stored column. `release_on_grid` reads random
         bits only, of os.urandom where there is no seed, and returns the exact rounding of theta_hat + a real normal
         variable in each of p columns (`dpcore.mechanisms.noise.exact_gaussian`).
