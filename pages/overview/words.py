@@ -63,16 +63,12 @@ def takeaway(table: pd.DataFrame, experiment: Experiment, epsilon: float, source
     attacked = f"an attacker is right at most **{times} times in 100**"
     if row["mean"] >= row.nothing_learned:
         return f"At ε = {epsilon:g} the model is **worse than one that learns nothing**; {attacked}."
-    parts = row["mean"], row["mean"] - row.noiseless, row.noiseless
-    both, noise, floor = (share(each / row.nothing_learned) for each in parts)
-    return (
-        f"At ε = {epsilon:g} privacy costs **{both} of what can be learned** (noise {noise}, regularisation {floor}); "
-        f"{attacked}."
-    )
+    both, noise = (share(each / row.nothing_learned) for each in (row["mean"], row["mean"] - row.noiseless))
+    return f"At ε = {epsilon:g} privacy costs **{both} of what can be learned** (noise alone {noise}); {attacked}."
 
 
 def share(lost: float) -> str:
-    """A share of what there is to learn, as people say it.
+    """A share of what can be learned, as people say it.
 
     >>> share(0.0004), share(0.024), share(0.36), share(-0.01)
     ('0.04%', '2.4%', '36%', '0%')
@@ -141,7 +137,7 @@ def snippet(experiment: Experiment, chart: partial[Figure]) -> str:
     """Python that redraws the chart from an empty file and prints the headline's numbers."""
     return redrawn(partial(dpcore.run, experiment_call(experiment)), chart) + (
         f"rows = found.query(\"metric == 'excess_empirical_risk' and x == {chart.keywords['epsilon']}\")\n"
-        "# What privacy costs, and what there is to learn\n"
+        "# What privacy costs, and what can be learned\n"
         "print(rows[['mean', 'nothing_learned']].to_string(index=False))\n"
     )
 

@@ -45,12 +45,11 @@ def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     row, mechanism = row_of(), dpcore.make_mechanism(KEY)
-    parts = row["mean"], row["mean"] - row.noiseless, row.noiseless
-    both, noise, floor = (100 * each / row.nothing_learned for each in parts)
+    both, noise = (100 * each / row.nothing_learned for each in (row["mean"], row["mean"] - row.noiseless))
     limit = mechanism.attack_limit(Problem(**DEFAULT).plan(mechanism, 1.0))
     times = words.of_100(limit)
-    assert 0 < noise < floor < 100 and 100 * limit <= times < 100 * limit + 1
-    shares = f"privacy costs {both:.1f}% of what can be learned (noise {noise:.1f}%, regularisation {floor:.1f}%)"
+    assert 0 < noise < both < 100 and 100 * limit <= times < 100 * limit + 1
+    shares = f"privacy costs {both:.1f}% of what can be learned (noise alone {noise:.1f}%)"
     assert tells(plain_headline(page), "ε = 1", shares, f"{times} times in 100")
     assert len(charts(page)) == 2 and f"{times} times in 100, a coin 50" in captions(page)
     accuracy = row_of(metric="accuracy")
@@ -104,7 +103,7 @@ def test_the_sidebar_has_what_the_page_uses():
 def test_where_nothing_is_left_or_nothing_is_promised_the_sentence_says_so():
     row = row_of(0.1, **REAL)
     assert row.noiseless < row["mean"] < row.nothing_learned
-    told = f"regularisation {words.share(row.noiseless / row.nothing_learned)});"
+    told = f"costs {words.share(row['mean'] / row.nothing_learned)} of what can be learned"
     assert told in plain_headline(open_page(epsilon=0.1, source="breast_cancer"))
     assert "the model is worse than one that learns nothing" in plain_headline(open_page(epsilon=0.05))
     refused = open_page(epsilon=0.01)
