@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.arrays import as_matrix
 from ..core.losses import get_loss
-from ..core.privacy import Bound, Budget, LargeDelta, NotApplicable
+from ..core.privacy import Bound, Budget, LargeDelta, NotApplicable, told_up
 from ..core.records import Data
 from ..core.sets import ConvexSet, SetName, get_set
 from ..core.specification import Domain, Spec
@@ -169,7 +169,8 @@ def prepared_release(plan: Plan, data: Data, *, clip: bool = False) -> Callable[
         )
     if not plan.spent <= plan.requested:
         raise NotApplicable(
-            f"{plan.mechanism.key} with these settings spends ({plan.spent.epsilon:g}, {plan.spent.delta:g}) where "
+            f"{plan.mechanism.key} with these settings spends ({told_up(plan.spent.epsilon)}, "
+            f"{told_up(plan.spent.delta)}) where "
             f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was requested: an exhibit for audits and docs; "
             "nothing is released"
         )

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from ..core.arrays import Array, as_matrix
 from ..core.losses import LOSSES, get_loss
-from ..core.privacy import Budget, BudgetExceeded, composed
+from ..core.privacy import Budget, BudgetExceeded, composed, told_up
 from ..core.records import Data
 from ..core.specification import Domain, Spec
 from ..core.validation import boolean, integer, shown
@@ -86,8 +86,8 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         earlier: Budget | None = getattr(self, "spent_", None)
         if earlier is not None and not refit:
             raise BudgetExceeded(
-                f"BudgetExceeded: this {name} has spent epsilon = {earlier.epsilon:g}, delta = {earlier.delta:g} "
-                "already; fit(X, y, refit=True) spends again and adds up"
+                f"BudgetExceeded: this {name} has spent epsilon = {told_up(earlier.epsilon)}, "
+                f"delta = {told_up(earlier.delta)} already; fit(X, y, refit=True) spends again and adds up"
             )
         # A clone looks at the columns: a refusal must change nothing here.
         checked = {"y": unmasked("y", y), "y_numeric": is_regressor(self), "ensure_min_samples": 2}
