@@ -133,7 +133,7 @@ def _section(text: str, name: str) -> str:
 @click.option("--q", type=float, help="Order of that norm, 1 to inf; default: the mechanism's own, mostly 2.")
 @click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; prints their number, not private.")
 @click.option("--y-max", default=1.0, show_default=True, type=float, help="Public bound on |y|.")
-@click.option("--radius", type=float, help="Restrict the model to the L2 ball of this radius.")
+@click.option("--radius", type=float, help="Size of the set of models; default: 1, and no bound for the L2 ball.")
 @click.option("--theta-norm", default=10.0, show_default=True, type=float, help="Public guess of the model's norm.")
 @click.option("--accounting", default="tight", show_default=True, help="Which proof sets the noise.")
 @click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help="Knob of `info`; repeat for several.")

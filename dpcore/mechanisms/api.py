@@ -50,8 +50,8 @@ def calibrate(
     the mechanism's own. R: bound on ||x||_q for every record. q: order of that norm, from 1
     to inf; None is the mechanism's own, or that of `set` where it is given: 2 for the L2 ball, the dual order for Lq
     balls and the box, inf (the largest entry) for other sets. y_max: bound on |y|. radius: size of the set (see
-    `Spec`); None is everywhere for the L2 ball, 1 for the simplex, theta_norm for others. theta_norm: public guess of a
-    good model's norm. accounting, knobs: see the mechanism.
+    `Spec`); None is everywhere for the L2 ball, and 1 for other sets, which the papers use. theta_norm: public guess of
+    a good model's norm, for the L2 ball. accounting, knobs: see the mechanism.
 
     Raises ValueError for arguments out of range and NotApplicable if no guarantee exists; warns with LargeDelta if the
     guarantee has delta >= 1/n.
