@@ -92,7 +92,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         if not isinstance(self.domain, Domain):
             raise ValueError(
                 f"domain must be a dpcore.Domain, the public bounds on every record, for {name}.fit, "
-                f"got {shown(self.domain)}"
+                f"got {shown(self.domain)}; write domain=dpcore.Domain(R=1.0) if ||x||_2 <= 1 holds for all"
             )
         if self.random_state is not None and not isinstance(self.random_state, np.random.RandomState):
             integer("random_state", self.random_state, at_least=0)
