@@ -31,9 +31,9 @@ from .api import release_once, warn_of_large_delta
 from .class_labels import class_places, declared_classes, unmasked
 from .plan import Plan
 
-# "auto" takes the first that has a guarantee for the problem; noisy_gd has one for every loss (docs/performance.md).
+# "auto" takes the first that has a guarantee for the problem; noisy_sgd has one for every loss (docs/performance.md).
 _PURE = ("objective_gamma", "output_gamma")
-_APPROXIMATE = ("noisy_gd",)
+_APPROXIMATE = ("noisy_sgd",)
 
 
 @dc.dataclass(eq=False, kw_only=True)
@@ -258,7 +258,7 @@ class DeclaredClassifier(ClassifierMixin, _PrivateEstimator):
 class PrivateClassifier(DeclaredClassifier, _LinearEstimator):
     """Linear classifier of two declared classes, released privately.
 
-    epsilon, delta: the privacy cost of each fit. mechanism: a key of `list_mechanisms`; "auto" is noisy_gd, and for
+    epsilon, delta: the privacy cost of each fit. mechanism: a key of `list_mechanisms`; "auto" is noisy_sgd, and for
     delta = 0 objective_gamma, or output_gamma where that has no guarantee (another loss, a radius, a small lam). loss:
     a classification loss. lam, radius, theta_norm, accounting: as in `dpcore.calibrate`. domain: the public bounds on
     every record; it has no default, because a bound measured on the data is not private. classes: the two labels, in

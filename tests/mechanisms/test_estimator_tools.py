@@ -55,7 +55,7 @@ def test_scores_of_folds_have_the_columns_of_the_sorted_labels(method, model, X,
     labels = np.unique(y)
     if found.ndim == 1:
         found = np.stack([-found, found], axis=1)
-    assert found.shape == (len(y), len(labels)) and np.mean(labels[found.argmax(axis=1)] == y) > 0.8
+    assert found.shape == (len(y), len(labels)) and np.mean(labels[found.argmax(axis=1)] == y) > 0.75
 
 
 def test_probabilities_of_ellipsoids_are_those_of_their_scores():
