@@ -19,7 +19,8 @@ _HOMES = {
     "audit.game": ("Audit", "run_audit"),
     "audit.function": ("FunctionReport", "audit_function"),
     "audit.canary": ("canary_pair",),
-    "mechanisms.estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
+    "mechanisms.estimators": ("PrivateClassifier", "PrivateRegressor"),
+    "mechanisms.gaussian_estimator": ("PrivateGaussianClassifier",),
     "studies.papers.exhibits": ("ExhibitResult", "run_exhibit"),
     "experiments.experiment": ("EPSILON_GRID", "Axis", "Experiment"),
     "experiments.run": ("run",),
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
     from .experiments.run import run
     from .mechanisms import list_mechanisms, make_mechanism
     from .mechanisms.api import bounds_of, calibrate, solve
-    from .mechanisms.estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
+    from .mechanisms.estimators import PrivateClassifier, PrivateRegressor
+    from .mechanisms.gaussian_estimator import PrivateGaussianClassifier
     from .mechanisms.plan import Plan, Release
     from .mechanisms.problem import Problem
     from .studies.papers.exhibits import ExhibitResult, run_exhibit

@@ -1,17 +1,20 @@
-"""python -m dpcore list | info | solve | predict | ledger | run | warm | audit | errata | reproduce."""
+"""python -m dpcore list | info | calibrate | solve | predict | ledger | sweep | warm | audit | errata | reproduce."""
 
 import io
+import json
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 import click
 
-from .cli import afterwards, claims, experiments, releases
+from ._version import __version__
+from .cli import afterwards, claims, experiments, plans, releases
 from .core.blas import one_blas_thread
 
 
 @click.group(no_args_is_help=False)
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """Differentially private mechanisms with explicit guarantees (a teaching and research library)."""
 
@@ -19,10 +22,11 @@ def cli() -> None:
 for command in (
     releases.list_command,
     releases.info,
+    plans.calibrate,
     releases.solve,
     afterwards.predict,
     afterwards.ledger,
-    experiments.run,
+    experiments.sweep,
     experiments.warm,
     claims.audit,
     claims.errata,
@@ -32,7 +36,8 @@ for command in (
 
 
 def main(arguments: Sequence[str] | None = None, commands: click.Group = cli, name: str = "python -m dpcore") -> None:
-    """Run a command line; what the user can mend ends in one sentence and exit code 2."""
+    """Run a command line; what the user can mend ends in one sentence, with --json as JSON, and exit code 2."""
+    as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # as on stderr: no text of a file fails to be printed
@@ -42,17 +47,18 @@ def main(arguments: Sequence[str] | None = None, commands: click.Group = cli, na
         sys.exit(130)
     except click.UsageError as error:
         help_at = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-        _stop(error.format_message().removesuffix(".") + help_at)
+        _stop(error.format_message().removesuffix(".") + help_at, as_json)
     except click.ClickException as error:
-        _stop(error.format_message())
+        _stop(error.format_message(), as_json)
     except OSError as error:
-        _stop(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}")
+        _stop(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}", as_json)
     except (ValueError, TypeError, ArithmeticError, RuntimeError, MemoryError) as error:
-        _stop(str(error))
+        _stop(str(error), as_json)
 
 
-def _stop(sentence: str) -> NoReturn:
-    click.echo(f"Error: {' '.join(sentence.split())}", err=True)
+def _stop(sentence: str, as_json: bool) -> NoReturn:
+    told = " ".join(sentence.split())
+    click.echo(json.dumps({"error": told}) if as_json else f"Error: {told}", err=True)
     sys.exit(2)
 
 

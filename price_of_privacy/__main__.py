@@ -1,4 +1,4 @@
-"""price-of-privacy: `run` starts the dashboard, `sweep` is `run` of python -m dpcore, and the others have its names."""
+"""price-of-privacy: `run` starts the dashboard, and the other commands are those of python -m dpcore."""
 
 import importlib.util
 import sys
@@ -7,11 +7,13 @@ from pathlib import Path
 import click
 
 from dpcore import __main__ as library
+from dpcore import __version__
 
 _HERE = Path(__file__).resolve().parent
 
 
 @click.group(no_args_is_help=False)
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """The dashboard Price of Privacy, and the library under it."""
 
@@ -45,7 +47,7 @@ def app() -> Path:
 
 
 for name, command in library.cli.commands.items():
-    cli.add_command(command, "sweep" if name == "run" else name)
+    cli.add_command(command, name)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import importlib.util
 import pytest
 import streamlit.web.cli
 
+import dpcore
 from dpcore import __main__ as library
 from price_of_privacy.__main__ import cli, main
 
@@ -19,8 +20,14 @@ def called(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
 
 
 def test_it_has_every_command_of_the_library():
-    own = {"sweep" if name == "run" else name: command for name, command in library.cli.commands.items()}
-    assert {name: command for name, command in cli.commands.items() if name != "run"} == own
+    assert {name: command for name, command in cli.commands.items() if name != "run"} == library.cli.commands
+    assert "run" not in library.cli.commands, "it starts the dashboard, and nothing else"
+
+
+def test_both_commands_tell_their_version(monkeypatch, capsys):
+    called(monkeypatch, "--version")
+    library.main(["--version"])
+    assert capsys.readouterr().out == f"price-of-privacy {dpcore.__version__}\npython -m dpcore {dpcore.__version__}\n"
 
 
 def test_run_starts_the_clone_s_dashboard_with_arguments_for_streamlit_and_for_it(monkeypatch):

@@ -17,7 +17,7 @@ SMALLEST_DELTA = 1e-300
 def check_delta(delta: float) -> None:
     """Raise NotApplicable if Gaussian noise has no multiplier for `delta`."""
     if delta <= 0.0:
-        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
+        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0; give a delta, or choose Gamma noise")
     if delta < SMALLEST_DELTA:
         raise NotApplicable(f"Gaussian noise needs delta >= {SMALLEST_DELTA:g}, got delta = {delta:g}")
 

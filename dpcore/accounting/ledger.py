@@ -6,6 +6,7 @@ one record's part; neighbours replace one record. Every accounting but Kamath's 
 
 import dataclasses as dc
 import math
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.optimize import brentq
 
 from ..core.arrays import Array
 from ..core.cache import shared
-from ..core.privacy import Budget, NotApplicable
+from ..core.privacy import Budget, NotApplicable, rounded_up
 from ..core.validation import integer, positive
 from .composition import advanced_epsilon
 from .gaussian import gaussian_epsilon, gaussian_mu
@@ -150,9 +151,10 @@ def _together(noise: Noise, one: Budget, times: int) -> tuple[float, float, floa
     """basic, advanced and exact epsilon of so many releases."""
     epsilon, delta = one.epsilon, one.delta
     if noise == "laplace":
-        losses, most = laplace_losses(epsilon, times), times * epsilon
-        exact = brentq(lambda e: float(losses.delta(np.array([e]))[0]) - delta, 0.0, most, xtol=1e-9 * most)
-        return most, advanced_epsilon(epsilon, times, delta), exact
+        losses, most = laplace_losses(epsilon, times), rounded_up(times * Fraction(epsilon))
+        error = 1e-9 * most
+        exact = brentq(lambda e: float(losses.delta(np.array([e]))[0]) - delta, 0.0, most, xtol=error) + 2.0 * error
+        return most, advanced_epsilon(epsilon, times, delta), min(exact, most)
     mu = gaussian_mu(one)
     half = advanced_epsilon(gaussian_epsilon(mu, 0.5 * delta / times), times, 0.5 * delta)
     return times * gaussian_epsilon(mu, delta / times), half, gaussian_epsilon(math.sqrt(times) * mu, delta)

@@ -56,7 +56,7 @@ def _asked_by(place: str) -> dict[str, Any]:
     module, _, name = place.partition(":")
     try:
         function = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, ValueError, SystemExit) as error:
         raise ValueError(
             f"KEY must be a mechanism or MODULE:FUNCTION that can be imported from this folder, got {place!r} ({error})"
         ) from error

@@ -1,9 +1,9 @@
-"""run and warm: tables of many releases, and the compilation of their kernels."""
+"""sweep and warm: tables of many releases, and the compilation of their kernels."""
 
 import json
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -24,7 +24,7 @@ EXECUTORS = "here, threads:N or processes:N"
 @click.option("--executor", default="here", show_default=True, help=f"{EXECUTORS}.")
 @click.option("--resume", is_flag=True, help="Reuse the cells that an unfinished run to the same file has computed.")
 @JSON
-def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bool) -> None:
+def sweep(experiment: Path, output: Path, executor: str, resume: bool, as_json: bool) -> None:
     """Run an experiment from a JSON file and write its table.
 
     Finished cells are kept in OUTPUT.unfinished until the table is written.
@@ -69,6 +69,11 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
             if kept.exists():
                 click.echo(f"Stopped; {kept.name} has what is computed, which --resume reuses.", err=True)
             raise
+        except BrokenExecutor as error:
+            reuse = f"; {kept.name} has what is computed, which --resume reuses" if kept.exists() else ""
+            raise RuntimeError(
+                f"--executor {executor} lost a process, which was killed, mostly for want of memory: take fewer{reuse}"
+            ) from error
     part = target.with_name(f".{target.name}.part")  # an output of before is replaced by a whole one
     with named(output), written(part):
         if output.suffix == ".parquet":

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON; errors too, on stderr.")
 
 
 @contextmanager

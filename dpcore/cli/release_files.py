@@ -25,6 +25,8 @@ from .options import named, written
 
 REFUSALS = (ValueError, OSError)  # raised before noise is drawn
 _LONGEST = -sys.float_info.max  # no number has more digits
+# Names of columns come from files, and a terminal would obey such characters.
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
 
 def longest_release(plan: Plan) -> Release:
@@ -169,9 +171,9 @@ def kept_in(path: Path) -> Iterator[None]:
 
 
 def show(text: str) -> None:
-    """Print all at once; raises OSError for an output that cannot be written."""
+    """Print all at once, control characters escaped; raises OSError for an output that cannot be written."""
     try:
-        click.echo(text)
+        click.echo(text.translate(_CONTROL))
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError:

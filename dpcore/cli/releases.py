@@ -6,9 +6,7 @@ import inspect
 import json
 import re
 import sys
-import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,15 +14,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..core.losses import LOSSES, Loss, get_loss
-from ..core.privacy import LargeDelta, told_up
-from ..core.specification import LAM_RULES
+from ..core.losses import Loss, get_loss
+from ..core.privacy import told_up
 from ..data import check_learnable, read_file
 from ..mechanisms import api, list_mechanisms, mechanism_class
 from ..mechanisms.plan import Release
 from ..solvers.multiclass.objective import ellipsoid_of
 from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
 from .options import JSON
+from .plans import plan_facts, plan_of, plan_options
 from .release_files import (
     REFUSALS,
     ReleaseFile,
@@ -121,22 +119,9 @@ def _section(text: str, name: str) -> str:
     help="LIBSVM only: columns, a public number. Without it, the largest index in the file: a fact about the records.",
 )
 @click.option("--epsilon", type=float, help="Privacy budget, > 0; required without --plan.")
-@click.option("--delta", default=0.0, show_default=True, type=float, help="In [0, 1).")
-@click.option("--loss", help=f"One of {', '.join(LOSSES)}; logistic unless the mechanism has its own.")
-@click.option(
-    "--lam",
-    default="auto",
-    show_default=True,
-    help=f"Regularisation of the average loss, >= 0, or one of {', '.join(LAM_RULES)}.",
-)
 @click.option("--R", "R", type=float, help="Public bound on ||x||_q, required without --plan; rows beyond are refused.")
-@click.option("--q", type=float, help="Order of that norm, 1 to inf; default: the mechanism's own, mostly 2.")
 @click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; prints their number, not private.")
-@click.option("--y-max", default=1.0, show_default=True, type=float, help="Public bound on |y|.")
-@click.option("--radius", type=float, help="Restrict the model to the L2 ball of this radius.")
-@click.option("--theta-norm", default=10.0, show_default=True, type=float, help="Public guess of the model's norm.")
-@click.option("--accounting", default="tight", show_default=True, help="Which proof sets the noise.")
-@click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help="Knob of `info`; repeat for several.")
+@plan_options
 @click.option("--seed", type=int, help="Seed that makes a run repeatable; a seeded run has no guarantee.")
 @JSON
 @click.pass_context
@@ -174,14 +159,8 @@ def solve(
     records = read_file(path, label, names=names, p=p)
     check_learnable(records, loss.classification or names is not None)
     arguments["classes"] = None if names is None else len(names)
-    arguments["lam"] = lam if lam in LAM_RULES else _number(lam)
     data, draw = records.data, {name: arguments.pop(name) for name in ("clip", "seed")}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LargeDelta)
-        plan = api.calibrate(arguments.pop("key"), n=data.n, p=data.p, **arguments, **_knobs(knobs, arguments))
-    told = [str(warning.message) for warning in caught]
-    for sentence in told:
-        click.echo(f"Warning: {sentence}", err=True)
+    plan, told = plan_of(arguments.pop("key"), lam, knobs, arguments | {"n": data.n, "p": data.p})
     columns = [*records.columns, *(str(number + 1) for number in range(data.stored, data.p))]
     more: dict[str, Any] = {"classes": records.names} if records.names else {}
 
@@ -257,19 +236,8 @@ def _total(ledger: ReleaseLedger | None) -> dict[str, Any]:
 
 
 def _facts(release: Release) -> dict[str, Any]:
-    plan = release.plan
-    return {
-        "spent": dc.asdict(release.spent),
-        "seeded": release.seeded,
-        "clipped": release.clipped,
-        "mechanism": plan.mechanism.key,
-        "loss": plan.spec.loss,
-        "lam": plan.spec.lam,
-        "scale": plan.scale,
-        "steps": plan.steps,
-        "n": plan.spec.n,
-        "p": plan.spec.p,
-    }
+    made = {"spent": dc.asdict(release.spent), "seeded": release.seeded, "clipped": release.clipped}
+    return made | plan_facts(release.plan)
 
 
 def _spent(release: Release, ledger: ReleaseLedger | None) -> list[str]:
@@ -309,24 +277,3 @@ def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:
     if len(names) < 2 or not all(names):
         raise ValueError(f"--classes must be at least two names, separated by commas, got {listed!r}")
     return names
-
-
-def _knobs(given: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """Knobs from NAME=VALUE, and from options: numbers if the values read as such, else text."""
-    knobs: dict[str, Any] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or name in options:
-            raise ValueError(f"--knob must be NAME=VALUE for a knob that has no option, got {text!r}; see `info`")
-        knobs[name] = value
-        for kind in (float, int):
-            with suppress(ValueError):
-                knobs[name] = kind(value)
-    return knobs
-
-
-def _number(lam: str) -> float:
-    try:
-        return float(lam)
-    except ValueError:
-        raise ValueError(f"lam must be a finite number >= 0 or one of {', '.join(LAM_RULES)}, got {lam!r}") from None

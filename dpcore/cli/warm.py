@@ -1,5 +1,6 @@
 """Compilation of every kernel into the disk cache, so that later processes need not compile."""
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -91,6 +92,7 @@ def helper() -> Iterator[None]:
 
 def _run_backwards() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process is told, and ends this one
+    logging.disable()  # and says what there is to say
     for _, piece in reversed(pieces()):
         piece()
 

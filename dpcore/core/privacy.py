@@ -84,12 +84,12 @@ def rounded_up(exact: Fraction) -> float:
 
 
 def composed(budgets: Iterable[Budget]) -> Budget:
-    """Total of several releases by basic composition, rounded up; ValueError, naming it, where delta comes to 1."""
+    """Total of several releases by basic composition, rounded up; ValueError, naming it, where it is no budget."""
     each = tuple(budgets)
     epsilon, delta = added_up(one.epsilon for one in each), added_up(one.delta for one in each)
     if delta >= 1.0:
         raise ValueError(f"total delta must be below 1, got {delta:g}; make fewer releases, or with a smaller delta")
-    return Budget(epsilon, delta)
+    return Budget(positive("total epsilon", epsilon), delta)
 
 
 def told_up(cost: float) -> str:

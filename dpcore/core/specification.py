@@ -53,9 +53,9 @@ class Spec:
     """Public facts of one empirical risk minimisation; it holds no data.
 
     set "ball": J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + (lam/2) ||theta||_2^2, minimised over R^p, or over the
-    L2 ball of `radius` where that is set. set "simplex": theta = radius w with w >= 0 and sum_j w_j = 1 (radius None is
-    1), and J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + lam sum_j w_j ln w_j. Any other set of `dpcore.core.sets`,
-    by name or as an object: theta in radius times the set (radius None is theta_norm).
+    L2 ball of `radius` where that is set. set "simplex": theta = radius w with w >= 0 and sum_j w_j = 1, and
+    J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + lam sum_j w_j ln w_j. Any other set of `dpcore.core.sets`, by name
+    or as an object: theta in radius times the set. For all sets but "ball" a radius of None is 1.
 
     loss: key of a loss in `dpcore.core.losses`. n: records, >= 2. p: columns, >= 1. classes: C >= 2 for losses of
     classes, where theta is a symmetric matrix for each class instead of a vector; other losses do not use it.
@@ -99,9 +99,7 @@ class Spec:
     @property
     def size(self) -> float | None:
         """The size of the set; None for models anywhere in R^p."""
-        if self.radius is not None or self.set == "ball":
-            return self.radius
-        return 1.0 if self.set == "simplex" else self.theta_norm
+        return 1.0 if self.radius is None and self.set != "ball" else self.radius
 
     @property
     def reach(self) -> float | None:

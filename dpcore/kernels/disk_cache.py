@@ -27,8 +27,9 @@ from numba.core.dispatcher import Dispatcher
 _HERE = Path(__file__).resolve().parent
 _PREFIX = "dpcore-numba-"
 
-# Reasons why functions could not be read or written there; the first of each is logged. A command that only fills the
-# cache raises the latter.
+# Names of functions that were compiled in this process, and reasons why some could not be read or written there; the
+# first of each is logged. A command that only fills the cache raises the last.
+compiled: list[str] = []
 unread: list[str] = []
 unkept: list[OSError] = []
 _LOG = logging.getLogger(__name__)
@@ -124,16 +125,21 @@ class DiskCache(FunctionCache):
         self._cache_file = _Files(self.cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        name = self._impl.filename_base
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except Exception as error:
-            name = self._impl.filename_base
             if not unread:
                 _LOG.warning("%s in %s cannot be read (%r): compiled again", name, CACHE_FOLDER, error)
             unread.append(name)
             with contextlib.suppress(OSError):
                 self.flush()  # otherwise the unreadable index would be read again when the function is kept
             return None
+        if found is None:
+            if not compiled:
+                _LOG.warning("Compiling numerical kernels, which takes seconds once; kept in %s", CACHE_FOLDER)
+            compiled.append(name)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

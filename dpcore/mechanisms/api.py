@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.arrays import as_matrix
 from ..core.losses import get_loss
-from ..core.privacy import Bound, Budget, LargeDelta, NotApplicable
+from ..core.privacy import Bound, Budget, LargeDelta, NotApplicable, told_up
 from ..core.records import Data
 from ..core.sets import ConvexSet, SetName, get_set
 from ..core.specification import Domain, Spec
@@ -50,8 +50,8 @@ def calibrate(
     the mechanism's own. R: bound on ||x||_q for every record. q: order of that norm, from 1
     to inf; None is the mechanism's own, or that of `set` where it is given: 2 for the L2 ball, the dual order for Lq
     balls and the box, inf (the largest entry) for other sets. y_max: bound on |y|. radius: size of the set (see
-    `Spec`); None is everywhere for the L2 ball, 1 for the simplex, theta_norm for others. theta_norm: public guess of a
-    good model's norm. accounting, knobs: see the mechanism.
+    `Spec`); None is everywhere for the L2 ball, and 1 for other sets, which the papers use. theta_norm: public guess of
+    a good model's norm, for the L2 ball. accounting, knobs: see the mechanism.
 
     Raises ValueError for arguments out of range and NotApplicable if no guarantee exists; warns with LargeDelta if the
     guarantee has delta >= 1/n.
@@ -169,7 +169,8 @@ def prepared_release(plan: Plan, data: Data, *, clip: bool = False) -> Callable[
         )
     if not plan.spent <= plan.requested:
         raise NotApplicable(
-            f"{plan.mechanism.key} with these settings spends ({plan.spent.epsilon:g}, {plan.spent.delta:g}) where "
+            f"{plan.mechanism.key} with these settings spends ({told_up(plan.spent.epsilon)}, "
+            f"{told_up(plan.spent.delta)}) where "
             f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was requested: an exhibit for audits and docs; "
             "nothing is released"
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
@@ -16,21 +17,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.arrays import Array, as_matrix
 from ..core.losses import LOSSES, get_loss
-from ..core.privacy import Budget, BudgetExceeded, composed
+from ..core.privacy import Budget, BudgetExceeded, NotApplicable, composed, told_up
 from ..core.records import Data
 from ..core.specification import Domain, Spec
-from ..core.validation import boolean, integer, shown
+from ..core.validation import boolean, integer, one_of, shown
 from ..data import clip_rows
-from ..solvers.multiclass.objective import Ellipsoid, ellipsoid_of, features, svec
 from . import make_mechanism
 from .api import release_once, warn_of_large_delta
+from .class_labels import class_places, declared_classes, unmasked
 from .plan import Plan
 
-_LISTED = 10  # labels in a refusal
+# "auto" takes the first that has a guarantee for the problem; noisy_sgd has one for every loss (docs/performance.md).
+_PURE = ("objective_gamma", "output_gamma")
+_APPROXIMATE = ("noisy_sgd",)
 
 
 @dc.dataclass(eq=False, kw_only=True)
@@ -43,7 +46,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
     domain: Domain | None = None
     theta_norm: float = 10.0
     clip: bool = False
-    random_state: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     _model: ClassVar[str] = "coef_"  # the attribute that keeps what was released
 
@@ -51,9 +54,19 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
     def _plan(self, n: int, p: int) -> Plan:
         """Plan of a fit to n records of p columns; `domain` is a `Domain`."""
 
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """y [n] as the mechanism takes it."""
-        return y
+    def _targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """y [n] as the mechanism takes it, and what a fit keeps of it."""
+        return y, {}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also bounds of the domain, as domain__R."""
+        bounds = {name: value for name, value in params.items() if name.startswith("domain__")}
+        super().set_params(**{name: value for name, value in params.items() if name not in bounds})
+        if bounds:
+            known = [f"domain__{field.name}" for field in dc.fields(Domain)]
+            changes = {one_of("parameter", name, known).removeprefix("domain__"): bounds[name] for name in bounds}
+            self.domain = dc.replace(self.domain or Domain(), **changes)
+        return self
 
     def fit(self, X: Any, y: Any, *, refit: bool = False, **unsupported: Any) -> Self:
         """Release one private model. X: [n, p] as in `dpcore.solve`. y: [n] numbers, or labels among `classes`.
@@ -79,20 +92,21 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         if not isinstance(self.domain, Domain):
             raise ValueError(
                 f"domain must be a dpcore.Domain, the public bounds on every record, for {name}.fit, "
-                f"got {shown(self.domain)}"
+                f"got {shown(self.domain)}; write domain=dpcore.Domain(R=1.0) if ||x||_2 <= 1 holds for all"
             )
-        if self.random_state is not None:
+        if self.random_state is not None and not isinstance(self.random_state, np.random.RandomState):
             integer("random_state", self.random_state, at_least=0)
         earlier: Budget | None = getattr(self, "spent_", None)
         if earlier is not None and not refit:
             raise BudgetExceeded(
-                f"BudgetExceeded: this {name} has spent epsilon = {earlier.epsilon:g}, delta = {earlier.delta:g} "
-                "already; fit(X, y, refit=True) spends again and adds up"
+                f"BudgetExceeded: this {name} has spent epsilon = {told_up(earlier.epsilon)}, "
+                f"delta = {told_up(earlier.delta)} already; fit(X, y, refit=True) spends again and adds up"
             )
         # A clone looks at the columns: a refusal must change nothing here.
         checked = {"y": unmasked("y", y), "y_numeric": is_regressor(self), "ensure_min_samples": 2}
         table, labels = clone(self)._validated(X, **checked)
-        data = Data(table, self._targets(labels))
+        targets, kept = self._targets(labels)
+        data = Data(table, targets)
         plan = self._plan(data.n, data.p)
         spent = plan.spent
         if earlier is not None:
@@ -101,13 +115,16 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         clipped = 0
         if boolean("clip", self.clip):
             data, clipped = clip_rows(data, self.domain.R, self.domain.q)
-        theta = release_once(plan, self._stored(data), seed=self.random_state).theta
+        stored, seed = self._stored(data), self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(np.iinfo(np.int32).max))
+        theta = release_once(plan, stored, seed=seed).theta
         # The cost is recorded before the model is visible: an interrupt may overcount, never undercount.
         self.spent_: Budget = spent
         self.plan_: Plan = plan
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
-        if is_classifier(self):
-            self.classes_ = self._declared()
+        for name, value in kept.items():
+            setattr(self, name, value)
         self.clipped_: int = clipped
         self._keep(theta)
         return self
@@ -155,7 +172,7 @@ def _lock_of(model: _PrivateEstimator) -> threading.Lock:
 class _LinearEstimator(_PrivateEstimator):
     """Base of linear models: a vector of coefficients by any mechanism that learns one."""
 
-    mechanism: str = "output_gaussian"
+    mechanism: str = "auto"
     loss: str
     radius: float | None = None
     fit_intercept: bool = False
@@ -168,12 +185,20 @@ class _LinearEstimator(_PrivateEstimator):
             raise ValueError(
                 f"loss must be one of {', '.join(fitting)} for {type(self).__name__}, got {shown(self.loss)}"
             )
-        mechanism = make_mechanism(self.mechanism, accounting=self.accounting)
+        budget = Budget(self.epsilon, self.delta)
+        *earlier, last = (self.mechanism,) if self.mechanism != "auto" else _PURE if budget.pure else _APPROXIMATE
+        for key in earlier:
+            with suppress(NotApplicable):
+                return self._plan_by(key, n, p, budget)
+        return self._plan_by(last, n, p, budget)
+
+    def _plan_by(self, key: str, n: int, p: int, budget: Budget) -> Plan:
+        mechanism = make_mechanism(key, accounting=self.accounting)
         domain: Domain = self.domain  # type: ignore[assignment]
         if boolean("fit_intercept", self.fit_intercept):
             p, domain = p + 1, dc.replace(domain, R=domain.R * 2.0 ** (1.0 / domain.q))
         problem = (self.loss, n, p, self.lam, domain, self.radius, self.theta_norm, mechanism.set)
-        return mechanism.calibrate(Spec(*problem), Budget(self.epsilon, self.delta))  # type: ignore[arg-type]
+        return mechanism.calibrate(Spec(*problem), budget)  # type: ignore[arg-type]
 
     def _stored(self, data: Data) -> Data:
         """Records with a last column R for the intercept; rows are checked without it."""
@@ -185,27 +210,27 @@ class _LinearEstimator(_PrivateEstimator):
 
     def _keep(self, theta: Array) -> None:
         p = self.n_features_in_
-        self.intercept_ = self.domain.R * float(theta[p]) if self.fit_intercept else 0.0  # type: ignore[union-attr]
-        super()._keep(theta[:p])
+        intercept: Any = self.domain.R * float(theta[p]) if self.fit_intercept else 0.0  # type: ignore[union-attr]
+        # The shapes of scikit-learn's linear models.
+        self.intercept_ = np.array([intercept]) if is_classifier(self) else intercept
+        super()._keep(theta[None, :p] if is_classifier(self) else theta[:p])
 
     def _linear(self, X: Any) -> Array:
         """<x, coef_> + intercept_ for every row of X, shape [n]."""
         coef, X = self._fitted(X)
-        return X @ coef + self.intercept_
+        return X @ coef.ravel() + self.intercept_
 
 
-class _Classifier(ClassifierMixin, _PrivateEstimator):
+class DeclaredClassifier(ClassifierMixin, _PrivateEstimator):
     """Base of classifiers: labels for places in classes_."""
 
     classes: Sequence[Any]
 
     _multi_class: ClassVar[bool]
 
-    def _declared(self) -> np.ndarray:
-        return declared_classes(self.classes, two=not self._multi_class)
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        return class_numbers(self._declared(), y)
+    def _targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        classes, places = class_places(declared_classes(self.classes, two=not self._multi_class), y)
+        return places, {"classes_": classes}
 
     @abc.abstractmethod
     def _places(self, X: Any) -> np.ndarray:
@@ -219,7 +244,7 @@ class _Classifier(ClassifierMixin, _PrivateEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows, or of their weights, with a correctly predicted label. Not private."""
         places = self._places(X)
-        return accuracy_score(class_numbers(self.classes_, y), places, sample_weight=sample_weight)
+        return accuracy_score(class_places(self.classes_, y)[1], places, sample_weight=sample_weight)
 
     def __sklearn_tags__(self) -> Tags:
         """Answers to scikit-learn's questions about the estimator."""
@@ -230,19 +255,21 @@ class _Classifier(ClassifierMixin, _PrivateEstimator):
 
 
 @dc.dataclass(eq=False, kw_only=True)
-class PrivateClassifier(_Classifier, _LinearEstimator):
+class PrivateClassifier(DeclaredClassifier, _LinearEstimator):
     """Linear classifier of two declared classes, released privately.
 
-    epsilon, delta: the privacy cost of each fit. mechanism: a key of `list_mechanisms`. loss: a classification loss.
-    lam, radius, theta_norm, accounting: as in `dpcore.calibrate`. domain: the public bounds on every record; it has no
-    default, because a bound measured on the data is not private. classes: the two labels, in any order; declared,
-    never inferred, and any other label is refused. random_state: None for a private release; an integer repeats the
+    epsilon, delta: the privacy cost of each fit. mechanism: a key of `list_mechanisms`; "auto" is noisy_sgd, and for
+    delta = 0 objective_gamma, or output_gamma where that has no guarantee (another loss, a radius, a small lam). loss:
+    a classification loss. lam, radius, theta_norm, accounting: as in `dpcore.calibrate`. domain: the public bounds on
+    every record; it has no default, because a bound measured on the data is not private. classes: the two labels, in
+    any order; declared, never inferred. Labels 0 and 1 are taken too, as the numbers of the classes in sorted order,
+    and any other label is refused. random_state: None for a private release; an integer or a RandomState repeats the
     noise, and then there is no guarantee. clip: scale rows beyond domain.R down to it, instead of refusing them.
     fit_intercept: give every record one more column that is always R. Its coefficient is regularised and noised like
     the others, and the noise grows as if R were 2^(1/q) R, the bound on ||(x, R)||_q: sqrt(2) R for q = 2, R for inf.
 
-    After fit: coef_ [p], intercept_ (0 without fit_intercept), plan_ (the last one), spent_ (a `Budget`), classes_ [2]
-    (sorted, as scikit-learn's scores take them), n_features_in_, feature_names_in_ if X names its columns, and
+    After fit: coef_ [1, p], intercept_ [1] (0 without fit_intercept), plan_ (the last one), spent_ (a `Budget`),
+    classes_ [2] (sorted, or 0 and 1 where y had these), n_features_in_, feature_names_in_ if X names its columns, and
     clipped_, the number of rows that were scaled down; that number is not private, and a pickle leaves it out.
     predict_proba and predict_log_proba exist for logistic loss only.
 
@@ -253,8 +280,9 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
 
     Guarantee: each fit is (epsilon, delta)-differentially private for replacing one record, as its mechanism says
         (`python -m dpcore info KEY`); all fits of one object together, (spent_.epsilon, spent_.delta).
-    Not protected: the arguments above, n, p and the names of columns are public; choosing them by looking at the data;
-        scores on private records (score and cross-validation); a fit with random_state set; copies count apart.
+    Not protected: the arguments above, n, p, the names of columns and whether y has labels or their numbers are public;
+        choosing them by looking at the data; scores on private records (score and cross-validation); a fit with
+        random_state set; copies count apart.
 
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     >>> model = PrivateClassifier(epsilon=1.0, delta=1e-5, domain=Domain(R=1.0), classes=("no", "yes"), random_state=0)
@@ -269,8 +297,9 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
 
     _multi_class: ClassVar[bool] = False
 
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        return 2.0 * super()._targets(y) - 1.0
+    def _targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        places, kept = super()._targets(y)
+        return 2.0 * places - 1.0, kept
 
     def decision_function(self, X: Any) -> Array:
         """<x, coef_> + intercept_ for every row of X [n, p], shape [n]; a positive value predicts classes_[1]."""
@@ -305,10 +334,10 @@ class PrivateRegressor(RegressorMixin, _LinearEstimator):
     """Linear regression, released privately; y must lie in [-domain.y_max, domain.y_max].
 
     Arguments, attributes, the cost of a second fit and of copies, guarantee and what is not protected are those of
-    `PrivateClassifier`, without classes; loss: a regression loss.
+    `PrivateClassifier`, without classes; coef_ is [p], intercept_ a number. loss: a regression loss.
 
     >>> X, y = np.array([[0.5], [-0.5], [1.0]]), [0.2, -0.2, 0.4]
-    >>> model = PrivateRegressor(epsilon=2.0, mechanism="output_gamma", domain=Domain(R=1.0, y_max=0.5), random_state=0)
+    >>> model = PrivateRegressor(epsilon=2.0, domain=Domain(R=1.0, y_max=0.5), random_state=0)
     >>> model.fit(X, y).coef_.shape, model.spent_
     ((1,), Budget(epsilon=2.0, delta=0.0))
     """
@@ -324,119 +353,3 @@ class PrivateRegressor(RegressorMixin, _LinearEstimator):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # at a small budget noise may dominate
         return tags
-
-
-@dc.dataclass(eq=False, kw_only=True)
-class PrivateGaussianClassifier(_Classifier):
-    """Classifier with an ellipsoid for each of C >= 2 declared classes, released privately; the smallest score wins.
-
-    score_c(x) = (x - centre_c)' precision_c (x - centre_c) + offset_c. The mechanism is `gaussian_classifier`, with the
-    knobs noise ("gaussian", or "gamma" with delta = 0) and perturbed ("objective" or "output", to which the noise is
-    added). epsilon, delta, lam, theta_norm, clip, random_state: as for `PrivateClassifier`. domain: the public bound
-    ||x||_2 <= R; its y_max is not used. classes: all labels that could occur, text or numbers, in any order; they have
-    no default, are never inferred, and any other label is refused. No intercept is needed: the ellipsoids have centres.
-
-    After fit: matrices_ [C, p + 1, p + 1] (symmetric, no eigenvalue below 0, in the coordinates (x / R, 1) / sqrt2),
-    ellipsoids_ (the same as an `Ellipsoid` in the units of x), classes_ [C] (sorted; matrices_[c] is of classes_[c]),
-    plan_, spent_, n_features_in_, feature_names_in_ and clipped_. A second fit, copies and cross-validation cost as
-    much as for `PrivateClassifier`.
-
-    Guarantee: each fit is (epsilon, delta)-differentially private for replacing one record, its class included, as
-        `python -m dpcore info gaussian_classifier` says; all fits of one object together, (spent_.epsilon,
-        spent_.delta).
-    Not protected: the arguments above, n, p and the names of columns are public; choosing them, the classes included,
-        by looking at the data; scores on private records (score and cross-validation); a fit with random_state set;
-        copies count apart.
-
-    >>> X, y = np.array([[0.9], [0.8], [0.1], [-0.1], [-0.8], [-0.9]]), ["warm", "warm", "mild", "mild", "cold", "cold"]
-    >>> model = PrivateGaussianClassifier(
-    ...     epsilon=1e4, delta=1e-3, lam=0.01, domain=Domain(R=1.0), classes=("cold", "mild", "warm"), random_state=0
-    ... )
-    >>> model.fit(X, y).predict([[0.7], [0.0]]).tolist(), model.spent_.epsilon
-    (['warm', 'mild'], 10000.0)
-    """
-
-    classes: Sequence[Any]
-    noise: str = "gaussian"
-    perturbed: str = "objective"
-
-    _multi_class: ClassVar[bool] = True
-    _model: ClassVar[str] = "matrices_"
-
-    @property
-    def ellipsoids_(self) -> Ellipsoid:
-        """Centres [C, p], precisions [C, p, p] and offsets [C] in the units of x; after fit."""
-        return ellipsoid_of(getattr(self, self._model), self.plan_.spec.domain.R)
-
-    def decision_function(self, X: Any) -> Array:
-        """Negative scores of every row of X [n, p], shape [n, C]; the largest is the prediction's.
-
-        For two classes, as in scikit-learn, the second less the first, shape [n]; positive values predict classes_[1].
-        """
-        values = self._values(X)
-        return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
-
-    def _places(self, X: Any) -> np.ndarray:
-        return self._values(X).argmax(axis=1)
-
-    def _values(self, X: Any) -> Array:
-        matrices, X = self._fitted(X)
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        return -features(dense, self.plan_.spec.domain.R) @ svec(matrices).T
-
-    def _plan(self, n: int, p: int) -> Plan:
-        mechanism = make_mechanism("gaussian_classifier", noise=self.noise, perturbed=self.perturbed)
-        problem = (mechanism.usual_loss, n, p, self.lam, self.domain, None, self.theta_norm, mechanism.set)
-        spec = Spec(*problem, classes=len(self.classes))  # type: ignore[arg-type]
-        return mechanism.calibrate(spec, Budget(self.epsilon, self.delta))
-
-
-def unmasked(name: str, values: Any) -> Any:
-    """The given values; ValueError for a masked array, whose mask scikit-learn would drop."""
-    if np.ma.is_masked(values):
-        raise ValueError(f"{name} must have a value in every place, got a masked array; fill or drop masked values")
-    return values
-
-
-def declared_classes(classes: Any, two: bool) -> np.ndarray:
-    """Declared labels as a sorted array [C], which holds them as they were written; C = 2 if `two`, else C >= 2.
-
-    ValueError for another number of labels, for labels of several kinds, and for anything but a list of labels.
-
-    >>> declared_classes(("virginica", "setosa", "versicolor"), two=False).tolist()
-    ['setosa', 'versicolor', 'virginica']
-    """
-    try:
-        array = np.asarray(classes)
-        plain = array.tolist()
-        fitting = len(plain) == 2 if two else len(plain) >= 2
-        if fitting and array.ndim == 1 and plain == list(classes) and len(set(plain)) == len(plain):
-            return np.sort(array)
-    except (TypeError, ValueError):  # labels that numpy cannot hold, sort or hash
-        pass
-    many = "two" if two else "at least two"
-    raise ValueError(f"classes must be {many} different labels of one kind, got {shown(classes)}")
-
-
-def class_numbers(classes: np.ndarray, y: Any) -> np.ndarray:
-    """Place in `classes` of each label of y [n], integers [n]; ValueError for any other label.
-
-    >>> class_numbers(np.array(["no", "yes"]), ["yes", "yes", "no"])
-    array([1, 1, 0])
-    """
-    number_of = {label: number for number, label in enumerate(classes.tolist())}
-    labels = column_or_1d(unmasked("y", y))
-    numbers = np.empty(len(labels), dtype=int)
-    for i, label in enumerate(labels.tolist()):
-        if not isinstance(label, Hashable) or label not in number_of:
-            raise ValueError(f"y must be one of the declared classes {_listed(list(number_of))}, got {shown(label)}")
-        numbers[i] = number_of[label]
-    return numbers
-
-
-def _listed(labels: list[Any]) -> str:
-    """Text of a list of labels, shortened if there are many."""
-    texts = [shown(label) for label in labels]
-    if len(texts) > _LISTED:
-        texts[_LISTED // 2 : -1] = ["..."]
-    return f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -78,7 +78,7 @@ def _installed(shipped: tuple[str, ...]) -> dict[str, Own]:
 def _loaded(entry: EntryPoint, where: str) -> Any:
     try:
         return entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise FaultyMechanism(
             f"{where} cannot be imported ({type(error).__name__}: {error}): mend the package or uninstall it."
         ) from error
@@ -91,7 +91,7 @@ def _imported(path: Path, where: str) -> ModuleType:
     module = sys.modules[spec.name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
         raise FaultyMechanism(f"{where} cannot be imported ({type(error).__name__}: {error}): mend it.") from error
     return module

@@ -33,9 +33,10 @@ class Problem:
     """Records, a loss, and the other public facts of a run, except the mechanism and epsilon.
 
     source: key of a data set (`dpcore.data.SOURCES`). n: training records, >= 2. p: columns, >= 1. theta_norm: as in
-    `dpcore.solve`. None for n, p or theta_norm means the source's own. delta, lam, radius: as in `dpcore.solve`. loss:
-    of the source's own task (classification, regression or location). seed: of the data and the noise, >= 0. Frozen,
-    hashable and picklable. Raises ValueError for values outside these rules.
+    `dpcore.solve`. None for n, p or theta_norm means the source's own. delta, lam, radius: as in `dpcore.solve`, but
+    for sets other than the L2 ball and the simplex a radius of None is theta_norm. loss: of the source's own task
+    (classification, regression or location). seed: of the data and the noise, >= 0. Frozen, hashable and picklable.
+    Raises ValueError for values outside these rules.
 
     >>> Problem("synthetic").n, Problem().p
     (5000, 31)
@@ -77,8 +78,10 @@ class Problem:
 
     def spec(self, mechanism: Mechanism) -> Spec:
         """Specification for a mechanism, with the source's bounds on records in the norm that it uses."""
-        domain = self.load().domain.in_norm(mechanism.q, self.p)
-        facts = (self.n, self.p, self.lam, domain, self.radius, self.theta_norm, mechanism.set)
+        domain, radius = self.load().domain.in_norm(mechanism.q, self.p), self.radius
+        if radius is None and mechanism.set not in ("ball", "simplex"):
+            radius = self.theta_norm
+        facts = (self.n, self.p, self.lam, domain, radius, self.theta_norm, mechanism.set)
         return Spec(self.loss, *facts)  # type: ignore[arg-type]
 
     def plan(self, mechanism: Mechanism, epsilon: float) -> Plan:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_UP
 from functools import partial
 
 import pandas as pd
@@ -10,6 +11,7 @@ import dpcore
 from dpcore import Experiment, NotApplicable, Plan, Problem
 from dpcore.core.facts import text_beside
 from dpcore.core.losses import get_loss
+from dpcore.core.privacy import added_up
 from dpcore.data import Source
 from dpcore.experiments.metrics import risk
 from dpcore.experiments.tuning_gap import regret_at
@@ -18,7 +20,7 @@ from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.base import Mechanism
 from pages.ui.code import experiment_call, redrawn
 from pages.ui.html import readable
-from pages.ui.numbers import points, tenths
+from pages.ui.numbers import points, safely, tenths
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import (
     assumed,
@@ -108,9 +110,9 @@ def released(made: Sequence[tuple[float, float]], delta: float) -> str:
     """What all releases of these records have spent, by basic composition; "" before the first."""
     if not made:
         return ""
-    count, spent = len(made), sum(epsilon for epsilon, _ in made)
+    count, spent = len(made), added_up(epsilon for epsilon, _ in made)
     times = "One release has" if count == 1 else f"{count} releases have together"
-    return f"{times} spent ε = {spent:.3g}, δ = {count} × {delta_text(delta)}."
+    return f"{times} spent ε = {safely(spent, ROUND_UP)}, δ = {count} × {delta_text(delta)}."
 
 
 def readouts(rows: pd.DataFrame, source: Source) -> list[tuple[str, str, str]]:

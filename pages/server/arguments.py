@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from pages.rooms.room import server_letter
+
 
 def accept(arguments: Sequence[str]) -> None:
-    """Add the files that these arguments name; one with a fault ends the start with its sentences."""
+    """Add the files that these arguments name; a fault in one, or in a setting, ends the start with its sentences."""
     parser = argparse.ArgumentParser(prog="streamlit run app.py --", description=__doc__, allow_abbrev=False)
     parser.add_argument("--lectures", type=Path, metavar="FOLDER", help="with lectures of your own, one file each")
     parser.add_argument(
@@ -28,6 +30,10 @@ def accept(arguments: Sequence[str]) -> None:
         help="a lecture to compute before the server answers, or all",
     )
     asked = parser.parse_args(arguments)
+    try:
+        server_letter()
+    except ValueError as problem:
+        sys.exit(str(problem))
     if asked.mechanism or entry_points(group="dpcore.mechanisms"):  # importing them takes a second
         from dpcore import mechanisms
 

@@ -1,13 +1,15 @@
 """Ledgers against the accountants they are made of, Kamath's own figures and one another."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dpcore import Budget
 from dpcore.accounting import composition, gaussian, kamath, subsampled_rdp
-from dpcore.accounting.ledger import Run, ledger_of, tight_multiplier
+from dpcore.accounting.ledger import Run, ledger_of, releases_of, tight_multiplier
+from dpcore.accounting.pld import laplace_losses
 
 STEPS = (1, 10, 1_000, 80_000, 80_001, 4_000_000, 10_000_000)
 
@@ -85,3 +87,12 @@ def test_tight_noise_keeps_the_guarantee_and_hardly_less_would_not(batch):
     kind = "exact" if batch == 2000 else "poisson"
     assert curve(Run(2000, batch, z, 1e-6), kind, (5_000,)).epsilon[0] == pytest.approx(0.7, rel=1e-8)
     assert curve(Run(2000, batch, 0.999 * z, 1e-6), kind, (5_000,)).epsilon[0] > 0.7005
+
+
+def test_laplace_releases_cost_no_less_than_is_told():
+    """Ten releases of 0.1 cost 1.0000000000000000555, of which a plain product of doubles tells 1."""
+    one, times = Budget(0.1, 1e-6), (3, 10, 100)
+    basic, _, exact = releases_of("laplace", one, times)
+    for k, told, found in zip(times, basic.epsilon, exact.epsilon, strict=True):
+        assert k * Fraction(0.1) <= Fraction(told) <= k * Fraction(0.1) * (1 + Fraction(1, 2**51))
+        assert laplace_losses(0.1, k).delta(np.array([found]))[0] <= one.delta

@@ -307,3 +307,9 @@ def test_the_command_prints_the_report_and_its_exit_code_is_the_verdict(audit):
 
 
 # Peers
+
+
+def test_a_module_that_ends_the_program_is_refused_in_a_sentence(audit, tmp_path):
+    (tmp_path / "a_module_that_ends.py").write_text("raise SystemExit(0)", encoding="utf-8")
+    code, out, err = audit("a_module_that_ends:asked")
+    assert (code, out) == (2, "") and err.startswith("Error: KEY must be a mechanism or MODULE:FUNCTION that can be")

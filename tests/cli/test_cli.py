@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -246,12 +247,12 @@ def test_run_writes_the_table(capsys, tmp_path):
         dpcore.Problem("synthetic", n=100), sweep=dpcore.Axis("epsilon", (0.5, 1.0)), repetitions=2
     )
     (tmp_path / "e.json").write_text(chosen.to_json())
-    code, out, _ = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv", "--json")
+    code, out, _ = call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / "out.csv", "--json")
     assert code == 0 and json.loads(out)["rows"] == 4 and json.loads(out)["digest"] == chosen.digest()
     written, table = pd.read_csv(tmp_path / "out.csv"), dpcore.run(chosen)
     assert np.allclose(written["mean"], table["mean"], rtol=1e-12)
     (tmp_path / "e.json").write_text('{"problem": {"source": "moon"}}')
-    code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")
+    code, _, err = call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / "out.csv")
     assert code == 2 and "source must" in err
 
 
@@ -277,15 +278,15 @@ def test_run_replaces_its_output_only_when_it_is_whole(capsys, tmp_path, monkeyp
     for target, name, fault in ((dpcore.experiments.run, "run", fail), (pd.DataFrame, "to_csv", broken)):
         with monkeypatch.context() as patch:
             patch.setattr(target, name, fault)
-            code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", out)
+            code, _, err = call(capsys, "sweep", tmp_path / "e.json", "-o", out)
         assert code == 2 and err.startswith("Error: ") and err.count("\n") == 1
         assert out.read_text() == "precious"
         kept = ["out.csv.unfinished"] if target is pd.DataFrame else []  # all was computed, and is not lost
         assert files(tmp_path) == ["e.json", "out.csv", *kept]
-    code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", out)
+    code, _, err = call(capsys, "sweep", tmp_path / "e.json", "-o", out)
     assert code == 2 and "--resume" in err
     with out.open() as reader:  # whoever reads the old file meanwhile reads it whole
-        assert call(capsys, "run", tmp_path / "e.json", "-o", out, "--resume")[0] == 0
+        assert call(capsys, "sweep", tmp_path / "e.json", "-o", out, "--resume")[0] == 0
         assert reader.read() == "precious"
     assert len(pd.read_csv(out)) == 2 and files(tmp_path) == ["e.json", "out.csv"]
     assert out.stat().st_mode & 0o777 == (tmp_path / "e.json").stat().st_mode & 0o777
@@ -296,16 +297,16 @@ def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsy
     (tmp_path / "e.json").write_text(chosen.to_json())
     (tmp_path / "real.csv").write_text("old")
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    assert call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "link.csv")[0] == 0
+    assert call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / "link.csv")[0] == 0
     assert (tmp_path / "link.csv").is_symlink() and len(pd.read_csv(tmp_path / "real.csv")) == 2
     monkeypatch.setattr(dpcore.experiments.run, "run", None)  # calling it would be another error
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, tmp_path / "pipe", tmp_path / "nowhere" / "out.csv", tmp_path / "e.json" / "out.csv"):
-        code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", place)
+        code, _, err = call(capsys, "sweep", tmp_path / "e.json", "-o", place)
         assert code == 2 and "--output must be a file that can be written" in err
     monkeypatch.setattr(experiments, "find_spec", lambda name: None)
     for name, said in (("out.xls", "must end in .csv or .parquet"), ("out.parquet", "install pyarrow, or write CSV")):
-        code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / name)
+        code, _, err = call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / name)
         assert code == 2 and said in err
 
 
@@ -315,7 +316,7 @@ def test_a_run_warns_of_a_large_delta_once_for_each_setting(capsys, tmp_path):
         dpcore.Problem("synthetic", delta=0.01, lam=0.1), mechanisms=keys, sweep=dpcore.Axis("n", people), repetitions=4
     )
     (tmp_path / "e.json").write_text(asked.to_json())
-    code, out, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv", "--json")
+    code, out, err = call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / "out.csv", "--json")
     with pytest.warns(dpcore.LargeDelta) as found:
         for n in people:
             dpcore.calibrate("output_gaussian", n=n, p=8, epsilon=1.0, delta=0.01, lam=0.1)
@@ -324,7 +325,59 @@ def test_a_run_warns_of_a_large_delta_once_for_each_setting(capsys, tmp_path):
     assert err == "".join(f"Warning: {sentence}\n" for sentence in told)
     # Gamma noise spends no delta.
     (tmp_path / "e.json").write_text(dc.replace(asked, mechanisms=("output_gamma",)).to_json())
-    assert call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")[2] == ""
+    assert call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / "out.csv")[2] == ""
+
+
+def killed(*arguments: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_pool_that_loses_a_process_is_told_in_a_sentence(capsys, tmp_path, monkeypatch):
+    (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
+    monkeypatch.setattr(dpcore.experiments.run, "run_cell", killed)
+    code, _, err = call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / "out.csv", "--executor", "processes:1")
+    assert code == 2 and err.count("\n") == 1
+    assert err.startswith("Error: --executor processes:1 lost a process, which was killed, mostly for want of memory")
+
+
+@pytest.mark.parametrize("key, knobs", [("output_gamma", {}), ("gaussian_classifier", {"noise": "gamma"})])
+def test_calibrate_tells_what_python_tells(capsys, key, knobs):
+    classes = 3 if knobs else None
+    words = ["calibrate", key, "--n", 1000, "--p", 3, "--epsilon", "1", "--lam", "0.1"]
+    words += [*(["--classes", classes] if classes else []), *(f"--knob={name}={knobs[name]}" for name in knobs)]
+    plan = dpcore.calibrate(key, n=1000, p=3, epsilon=1.0, lam=0.1, classes=classes, **knobs)
+    code, out, err = call(capsys, *words, "--json")
+    facts = json.loads(out)
+    assert (code, err) == (0, "") and (facts["scale"], facts["spent"]) == (plan.scale, {"epsilon": 1.0, "delta": 0.0})
+    assert [each["value"] for each in facts["bounds"]] == [bound.value for bound in dpcore.bounds_of(plan)]
+    said = call(capsys, *words)[1]
+    assert f"noise scale = {plan.scale:.6g}, lam = 0.1, steps = 1" in said and "spends epsilon = 1, delta = 0" in said
+
+
+def test_calibrate_warns_and_refuses_as_solve_does(capsys):
+    words = ["calibrate", "output_gaussian", "--n", "50", "--p", "3", "--epsilon", "1"]
+    code, out, err = call(capsys, *words, "--delta", "0.1", "--json")
+    assert code == 0 and json.loads(out)["warnings"] and err.startswith("Warning: delta = 0.1 is not below 1/n")
+    code, out, err = call(capsys, *words)
+    assert (code, out) == (2, "") and err.startswith("Error: Gaussian noise needs delta > 0")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["solve"],
+        ["solve", "output_gaussian"],
+        ["nothing"],
+        ["info", "nothing"],
+        ["predict", "none.json", "none.csv"],
+        ["calibrate", "output_gaussian", "--n", "9", "--p", "1", "--epsilon", "1"],
+    ],
+)
+def test_an_error_is_json_where_json_was_asked_for(capsys, words):
+    code, out, err = call(capsys, *words, "--json")
+    said = json.loads(err)["error"]
+    assert (code, out) == (2, "") and said and "\n" not in said
+    assert call(capsys, *words) == (2, "", f"Error: {said}\n")
 
 
 def test_every_command_speaks_json():
@@ -354,7 +407,7 @@ class Terminal(io.StringIO):
 
 def test_a_bar_is_shown_to_whoever_watches_and_to_nobody_else(capsys, tmp_path, monkeypatch):
     (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
-    words = ["run", tmp_path / "e.json", "-o", tmp_path / "out.csv"]
+    words = ["sweep", tmp_path / "e.json", "-o", tmp_path / "out.csv"]
     code, _, err = call(capsys, *words)
     assert (code, err) == (0, "")
     with monkeypatch.context() as patch:

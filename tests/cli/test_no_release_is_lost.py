@@ -78,6 +78,16 @@ def test_a_model_is_printed_in_every_encoding(folder, monkeypatch, encoding):
     assert counted(folder) == 1 and not (folder / UNPRINTED).exists()
 
 
+def test_names_of_columns_give_a_terminal_no_orders(folder, monkeypatch):
+    (folder / "people.csv").write_text(
+        (folder / "people.csv").read_text("utf-8").replace("年齢", "\x1b[2Jage"), "utf-8"
+    )
+    monkeypatch.setattr(sys, "stdout", out := Written("utf-8"))
+    monkeypatch.setattr(out, "isatty", lambda: True)
+    main(SOLVE)
+    assert out.text.splitlines()[2].startswith("\\x1b[2Jage ") and "\x1b" not in out.text
+
+
 class Broken(Written):
     def write(self, text: str) -> int:
         raise BrokenPipeError(32, "Broken pipe")

@@ -87,7 +87,7 @@ def whole(tmp_path_factory) -> pd.DataFrame:
     """What an undisturbed process writes."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "e.json").write_text(EXPERIMENT.to_json(), encoding="utf-8")
-    done = call("dpcore", "run", "e.json", "-o", "whole.csv", folder=folder, **PLAIN)
+    done = call("dpcore", "sweep", "e.json", "-o", "whole.csv", folder=folder, **PLAIN)
     assert done.returncode == 0, done.stderr
     return table(folder / "whole.csv")
 
@@ -97,10 +97,10 @@ def test_a_run_onto_a_full_disk_names_its_file_and_goes_on_from_what_it_kept(
     folder, whole, output, monkeypatch, capsys
 ):
     monkeypatch.chdir(folder)
-    told = sentence(5_000, "run", "e.json", "-o", output)
+    told = sentence(5_000, "sweep", "e.json", "-o", output)
     assert told.startswith(f"Error: {output} cannot be used: ")
     assert sorted(path.name for path in folder.iterdir()) == ["e.json", f"{output}.unfinished"]
-    main(["run", "e.json", "-o", output, "--resume", "--json"])
+    main(["sweep", "e.json", "-o", output, "--resume", "--json"])
     assert json.loads(capsys.readouterr().out)["cells_reused"] == 2
     read = table(folder / output)
     read.to_csv(folder / "read.csv", index=False)  # whatever the kind of file, the same numbers
@@ -118,6 +118,13 @@ print(len(kernels.unkept))
 """
 
 
+def test_the_first_process_says_that_it_compiles(folder):
+    (folder / "probe.py").write_text(KERNEL, encoding="utf-8")
+    first, second = (call("probe", folder=folder, NUMBA_CACHE_DIR=str(folder / "cache")) for _ in range(2))
+    assert first.stderr.decode().startswith("Compiling numerical kernels, which takes seconds once; kept in ")
+    assert first.stderr.count(b"\n") == 1 and second.stderr == b""
+
+
 @pytest.mark.nightly
 def test_compiled_functions_that_cannot_be_kept_are_used_all_the_same(folder):
     (folder / "probe.py").write_text(KERNEL, encoding="utf-8")
@@ -129,7 +136,7 @@ def test_compiled_functions_that_cannot_be_kept_are_used_all_the_same(folder):
     assert full.stderr.decode().count("cannot be kept in") == 1, "said once"
     assert not [path for path in (folder / "cache").rglob("*.nbc") if path.stat().st_size], "nothing was kept"
     roomy = call("probe", folder=folder, **places)
-    assert roomy.returncode == 0 and int(roomy.stdout) == 0 and not roomy.stderr
+    assert roomy.returncode == 0 and int(roomy.stdout) == 0 and roomy.stderr.count(b"\n") == 1
 
 
 LIMIT = """

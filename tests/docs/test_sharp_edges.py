@@ -71,3 +71,23 @@ def test_limits_that_are_said_are_refused_beyond():
     assert dpcore.calibrate("gaussian_classifier", classes=int(most), **facts).scale > 0
     with pytest.raises(dpcore.NotApplicable):
         dpcore.calibrate("gaussian_classifier", classes=int(most) + 1, **facts)
+
+
+def test_a_lam_near_the_smallest_leaves_little_for_the_noise():
+    """diffprivlib's `Vector` mechanism with data norm R, by its formulas: half of epsilon, and a lam that is raised."""
+    epsilon, n, lam = stated(r"At epsilon = (0\.1), n = ([\d,]+), R = sqrt\(2\) and lam = (0\.001)")
+    R = math.sqrt(2.0)
+
+    def plan(lam):
+        return dpcore.calibrate("objective_gamma", n=int(n), p=9, epsilon=epsilon, lam=lam, R=R)
+
+    tight, auto = plan(lam), plan("auto")
+    (left,) = stated(r"leaves (0\.\d+) for Gamma noise")
+    assert left == pytest.approx(0.99 * epsilon - math.log1p(0.25 * R**2 / (n * lam)), rel=0.03)
+    assert tight.scale == pytest.approx(2.0 * R / n / (0.99 * epsilon - math.log1p(0.25 * R**2 / (n * lam))), rel=1e-9)
+    (raised,) = stated(r"to (0\.\d+) here \(Algorithm 2")
+    theirs = lam + (0.25 * R / math.expm1(epsilon / 4.0) - n * lam) / n
+    assert raised == pytest.approx(theirs, rel=0.02)
+    moves = [tight.scale / lam, 2.0 * R / (0.5 * epsilon) / n / theirs, auto.scale / auto.spec.lam]
+    assert 4.5 < moves[0] / moves[1] < 5.5 and 24.0 < moves[0] / moves[2] < 26.0
+    assert stated(r'`lam="auto"` takes (0\.\d+), where') == [pytest.approx(auto.spec.lam, rel=0.01)]

@@ -44,7 +44,7 @@ def same(table: pd.DataFrame, other: pd.DataFrame) -> None:
 
 def command(folder: Path, *more: str, output: str = "out.csv", experiment: dpcore.Experiment = SWEEP) -> list[str]:
     (folder / "e.json").write_text(experiment.to_json())
-    return ["run", str(folder / "e.json"), "-o", str(folder / output), *more]
+    return ["sweep", str(folder / "e.json"), "-o", str(folder / output), *more]
 
 
 def call(arguments: list[str]) -> None:

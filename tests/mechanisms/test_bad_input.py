@@ -84,8 +84,8 @@ def test_the_good_case_is_good_in_both_faces(capsys, people):
 
 def test_classes_that_hold_a_comma_are_named_in_quotes(capsys, people):
     people.write_text('w,k\n0.1,"a, b"\n0.2,c\n0.3,c\n')
-    words = f"solve gaussian_classifier --data {people} --label k --epsilon 1 --delta 1e-6 --R 1 --lam 1 --json".split()
-    code, out, err = call(capsys, *words, "--classes", '"a, b",c')
+    words = f"solve gaussian_classifier --data {people} --label k --epsilon 1 --delta 1e-6 --R 1 --lam 1".split()
+    code, out, err = call(capsys, *words, "--classes", '"a, b",c', "--json")
     assert code == 0 and '"classes": ["a, b", "c"]' in out, err
     assert_refused(call(capsys, *words, "--classes", "a, b,c"), "'a, b' in line 2")
 
@@ -246,7 +246,7 @@ def test_bad_experiments_in_both_faces_leave_the_output_alone(capsys, tmp_path, 
     assert sentence in str(caught.value) and "\n" not in str(caught.value)
     (tmp_path / "e.json").write_text(text)
     (tmp_path / "out.csv").write_text("precious")
-    assert_refused(call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv"), sentence)
+    assert_refused(call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / "out.csv"), sentence)
     assert (tmp_path / "out.csv").read_text() == "precious"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["e.json", "out.csv"]
 
@@ -256,14 +256,16 @@ def test_an_experiment_that_fails_while_it_runs_leaves_the_output_alone(capsys, 
     (tmp_path / "e.json").write_text(json.dumps({"problem": {"p": 8}}))
     (tmp_path / "out.csv").write_text("precious")
     sentence = "p must be at least 31 for source 'breast_cancer', got 8"
-    assert_refused(call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv"), sentence)
+    assert_refused(call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / "out.csv"), sentence)
     assert (tmp_path / "out.csv").read_text() == "precious"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["e.json", "out.csv"]
     (tmp_path / "e.json").write_bytes(b"\xff\xfe")
     sentence = "e.json must be a text file in UTF-8, got other bytes"
-    assert_refused(call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv"), sentence)
-    assert_refused(call(capsys, "run", tmp_path / "none.json", "-o", tmp_path / "out.csv"), "No such file or directory")
-    assert_refused(call(capsys, "run", tmp_path, "-o", tmp_path / "out.csv"), "Is a directory")
+    assert_refused(call(capsys, "sweep", tmp_path / "e.json", "-o", tmp_path / "out.csv"), sentence)
+    assert_refused(
+        call(capsys, "sweep", tmp_path / "none.json", "-o", tmp_path / "out.csv"), "No such file or directory"
+    )
+    assert_refused(call(capsys, "sweep", tmp_path, "-o", tmp_path / "out.csv"), "Is a directory")
 
 
 @pytest.mark.parametrize(

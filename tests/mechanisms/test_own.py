@@ -65,6 +65,7 @@ def test_a_file_and_a_package_are_listed_last_with_where_they_come_from(tmp_path
     "right, wrong, sentence",
     [
         (GOOD, "1 / 0", r"mine.py: The file cannot be imported \(ZeroDivisionError: division by zero\): mend it."),
+        (GOOD, "raise SystemExit(3)", r"mine.py: The file cannot be imported \(SystemExit: 3\): mend it."),
         (GOOD, "x = 1", "must define a class that derives from Mechanism: write one"),
         ("(frozen=True)", "(frozen=True, order=True", r"cannot be imported \(SyntaxError"),
         ("@dc.dataclass(frozen=True)\n", "", "class Mine must be a frozen dataclass, .*, got 'Mine'"),
@@ -100,6 +101,7 @@ def test_a_file_that_is_not_there_or_given_twice_is_refused(tmp_path):
     "source, name, sentence",
     [
         ("1 / 0", "mine", r"The entry point “mine” of the package faulty cannot be imported \(ZeroDivisionError"),
+        ("import sys; sys.exit(1)", "mine", r"of the package faulty cannot be imported \(SystemExit: 1\): mend the"),
         ("Mine = 3", "mine", "must be a class that derives from dpcore.mechanisms.base.Mechanism, got 3"),
         (GOOD, "yours", "“yours” of the package faulty must be called as its mechanism's key, 'mine': rename one"),
     ],
@@ -120,3 +122,9 @@ def test_two_packages_with_one_key_are_refused(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(FaultyMechanism, match="must have a key that no other mechanism has, got 'mine'"):
         list_mechanisms()
+
+
+def test_a_wrong_number_of_the_server_ends_the_start_with_a_sentence(monkeypatch):
+    monkeypatch.setenv("PRICE_OF_PRIVACY_SERVER", "first")
+    with pytest.raises(SystemExit, match=r"PRICE_OF_PRIVACY_SERVER must be a whole number from 1 to 19, got 'first': "):
+        arguments.accept([])

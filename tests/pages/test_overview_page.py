@@ -143,3 +143,8 @@ def test_the_slider_of_a_real_set_ends_at_its_own_records():
     """More would be copies, of which "any one patient" is in several."""
     assert open_page(source="breast_cancer").select_slider(key="n").options[-1] == "398"
     assert "50,000" in open_page().select_slider(key="n").options
+
+
+def test_what_releases_have_spent_is_rounded_up():
+    assert words.released([(0.3331, 0.0)] * 2, 1e-6).startswith("2 releases have together spent ε = 0.667, ")
+    assert words.released([(0.1, 0.0)] * 10, 1e-6).startswith("10 releases have together spent ε = 1, ")

@@ -43,6 +43,8 @@ def test_sums_of_costs_are_never_below_the_exact_sum():
         assert Fraction(guarantee_alone(Budget(epsilon), k, g).epsilon) >= k * g * Fraction(epsilon)
     with pytest.raises(ValueError, match=r"total delta must be below 1, got 1\.2"):
         composed([Budget(1.0, 0.4)] * 3)
+    with pytest.raises(ValueError, match="total epsilon must be between 1e-100 and 1e100, got 3"):
+        composed([Budget(1e100)] * 3)
 
 
 def test_ten_pure_releases_cost_their_sum_rounded_up():

@@ -117,16 +117,16 @@ class ReleaseLedger:
         basic = composed(costs)
         found = [basic.epsilon]
         for name, with_pure in itertools.product(("gdp", "rho"), (False, True)):
-            together, within, others = [], 0.0, []
+            together, within, others = [], [], []
             for each, cost in zip(self.releases, costs, strict=True):
                 parameter = getattr(each, name)
                 if parameter is None or (cost.pure and not with_pure):
                     others.append(cost.epsilon)
                 else:
                     together.append(parameter)
-                    within += cost.delta
-            if within > 0.0:
-                found.append(added_up([_epsilon(name, _joined(name, together, records), within), *others]))
+                    within.append(cost.delta)
+            if (delta := added_up(within)) > 0.0:
+                found.append(added_up([_epsilon(name, _joined(name, together, records), delta), *others]))
         return Budget(min(found), basic.delta)
 
 
