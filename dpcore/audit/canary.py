@@ -27,9 +27,9 @@ def canary_pairs(
     At theta = 0 no other replacement of one record moves the mean gradient further than the worst case, under logistic
     loss (whatever the two classes are called) and under squared loss with labels -c and c: it shows noise that is too
     small. Its two sides have the same x, so that it is blind to all that code reads off x, such as the largest norm.
-    The ordinary record shows that where the table's own norms stay below R, and the outlier where they reach it. x is
-    the direction in which the other records vary least about 0, where they hold a model back least. The pairs are made
-    of the table's records: they are as private as they are.
+    The ordinary record shows scaling by it where the table's own norms stay below R, and the outlier where they reach
+    R too. The canary's x is the direction in which the other records vary least about 0, where they hold a model back
+    least. The pairs are made of the table's records: they are as private as they are.
 
     Raises ValueError for records beyond these bounds.
 
