@@ -18,7 +18,7 @@ _HOMES = {
     "mechanisms.api": ("bounds_of", "calibrate", "solve"),
     "audit.game": ("Audit", "run_audit"),
     "audit.function": ("FunctionReport", "audit_function"),
-    "audit.canary": ("canary_pair",),
+    "audit.canary": ("canary_pairs",),
     "mechanisms.estimators": ("PrivateClassifier", "PrivateRegressor"),
     "mechanisms.gaussian_estimator": ("PrivateGaussianClassifier",),
     "studies.papers.exhibits": ("ExhibitResult", "run_exhibit"),
@@ -38,7 +38,7 @@ __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
     from .audit.attack_success import AttackSuccess, attack_success
-    from .audit.canary import canary_pair
+    from .audit.canary import canary_pairs
     from .audit.function import FunctionReport, audit_function
     from .audit.game import Audit, run_audit
     from .audit.report import AuditReport

@@ -33,8 +33,9 @@ _KEPT = np.unique(np.ceil(1.02 ** np.arange(800)).astype(np.int64))
 
 
 class BettingTest:
-    """E-value of a bet against the claim, 1 at the start.
+    """E-value of a bet against the claim, 1/comparisons at the start.
 
+    comparisons: number of bets that are shown together and share a stake of 1; the confidence is that of all of them.
     pairs, logs: numbers of pairs and ln of the e-value after each, [k] both, for a growing selection that ends with the
     last pair. reached: number of pairs after which the e-value was first at least 1/alpha, or None, for each of ALPHAS.
 
@@ -45,14 +46,15 @@ class BettingTest:
     ([8, 15], True)
     """
 
-    def __init__(self, claim: TradeoffCurve, epsilon: float) -> None:
+    def __init__(self, claim: TradeoffCurve, epsilon: float, comparisons: int = 1) -> None:
         at, thresholds = (_BETS * positive("epsilon", epsilon)).T
         self.reached: list[int | None] = [None for _ in ALPHAS]
         self._at, self._ratio, self._deltas = thresholds[:, None], np.exp(at)[:, None], claim.delta(at)[:, None]
-        self._won = np.zeros((len(_STAKES), 2 * len(at)))
+        start = math.log(1.0 / comparisons)
+        self._won = np.full((len(_STAKES), 2 * len(at)), start)
         self._waiting = np.empty(0), np.empty(0)
-        self._kept: list[tuple[int, float]] = [(0, 0.0)]
-        self._last = (0, 0.0)
+        self._last = (0, start)
+        self._kept: list[tuple[int, float]] = [self._last]
 
     @property
     def pairs(self) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,13 @@ from . import certificates
 from .betting import BettingTest
 from .certificates import Scores
 from .game import MOST_RUNS
-from .report import Findings, table_of, told, words_of_pair
+from .report import VERDICTS, Findings, table_of, told, words_of_pair
 
 Train = Callable[[Data, np.random.Generator], Any]
 
 CANNOT_SHOW = (
     "A lower bound on epsilon only: the true epsilon may be larger, and no number of runs proves a guarantee.",
-    "This pair of data sets only: other records, other neighbours and other settings may leak more.",
+    "These pairs of data sets only: other records, other neighbours and other settings may leak more.",
     "This score only: a better attacker may see more in the same numbers.",
     "Fresh randomness in every run is taken on trust: noise from a seed that the caller knows protects nothing.",
     "Only the returned numbers count: running time, memory, logs and errors may leak, and so may the low-order bits of "
@@ -54,11 +54,12 @@ _BLOCK = 1 << 20  # numbers that are scored at once
 class FunctionReport(Findings):
     """Result of an audit of a function.
 
-    claimed, claim: the guarantee that was tested, and the same in words. pair: the two data sets, in words. runs, seed,
-    comparisons: as asked for. function: its name. curve: the claimed trade-off curve. fitting_runs: runs, the first
-    ones, that the score was learned from; 0 for a given score. scores: of all other runs, from which everything
-    follows. attack_success: the attacker's share of right guesses in those. certificates: see `audit_function`.
-    betting_test: the bet on those.
+    claimed, claim: the guarantee that was tested, and the same in words. runs, seed, comparisons: as asked for.
+    function: its name. curve: the claimed trade-off curve. tried: largest lower bound on epsilon at 95%, for each pair
+    by name. All else is of the pair that shows most. pair: its name and its two data sets, in words. fitting_runs:
+    runs, the first ones, that the score was learned from; 0 for a given score. scores: of all other runs, from which
+    everything follows. attack_success: the attacker's share of right guesses in those. certificates: see
+    `audit_function`. betting_test: the bet on those.
     """
 
     function: str
@@ -66,6 +67,13 @@ class FunctionReport(Findings):
     fitting_runs: int
     scores: Scores
     betting_test: BettingTest
+    tried: dict[str, float]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words that claim only what was tested, with the lower bound from each pair."""
+        bounds = ", ".join(f"{name} {bound:.3g}" for name, bound in self.tried.items())
+        return f"{super().sentence} Lower bound by pair (95%): {bounds}."
 
     @property
     def cannot_show(self) -> tuple[str, ...]:
@@ -76,6 +84,7 @@ class FunctionReport(Findings):
         reached = self.betting_test.reached
         return super().facts() | {
             "function": self.function,
+            "tried": self.tried,
             "claimed": dc.asdict(self.claimed),
             "curve": self.curve.words,
             "fitting_runs": self.fitting_runs,
@@ -86,8 +95,7 @@ class FunctionReport(Findings):
 
 def audit_function(
     train: Train,
-    data0: Data,
-    data1: Data,
+    pairs: Mapping[str, tuple[Data, Data]],
     *,
     epsilon: float,
     delta: float = 0.0,
@@ -97,23 +105,25 @@ def audit_function(
     seed: int = 0,
     comparisons: int = 1,
 ) -> FunctionReport:
-    """Train `runs` times on one of two neighbouring data sets, and certify how much the returned numbers leak.
+    """Train `runs` times on one of two neighbouring data sets, for each pair, and certify how much the numbers leak.
 
     train: called as train(data, rng) with data0 or data1 and a new `numpy.random.Generator` for each run. It returns a
     number, or an array of numbers of the same shape every time. All its randomness must be fresh in every run: from rng
     (then the audit repeats by seed), or from the operating system. It must not use a fixed seed, change the data or
-    keep anything from one run for the next. data0, data1: neighbours in the sense of the claim, as `Data`: one record
-    replaced, or one left out (`canary_pair` builds a pair). epsilon > 0, delta in [0, 1): the claim. curve: the claimed
-    trade-off curve where the proof gives one, as `dpcore.accounting.tradeoff.GaussianCurve(mu)` for Gaussian noise; it
-    must imply (epsilon, delta), and bugs show in far fewer runs. score: numbers returned by k runs, [k, d], to scores,
-    [k], that grow with what speaks for data1, 0 for undecided; fixed before the audit. None learns one from the first
-    quarter of the runs, which is not used again: logistic regression on the returned numbers, their squares and the
-    quantile bins that they lie in. runs: 100 to 10^7, at most 2e7 returned numbers in all. seed: >= 0, of the coins and
-    of rng. comparisons: number of audits that are shown together, as in `run_audit`.
+    keep anything from one run for the next. pairs: (data0, data1) by name, from `canary_pairs`, or of your own such as
+    {"mine": (data0, data1)}: neighbours in the sense of the claim, one record replaced or left out. epsilon > 0, delta
+    in [0, 1): the claim. curve: the claimed trade-off curve where the proof gives one, as
+    `dpcore.accounting.tradeoff.GaussianCurve(mu)` for Gaussian noise; it must imply (epsilon, delta), and bugs show in
+    far fewer runs. score: numbers returned by k runs, [k, d], to scores, [k], that grow with what speaks for data1, 0
+    for undecided; fixed before the audit. None learns one for each pair from the first quarter of its runs, which is
+    not used again: logistic regression on the returned numbers, their squares and the quantile bins that they lie in.
+    runs: of each pair, 100 to 10^7, at most 2e7 returned numbers. seed: >= 0, of the coins and of rng. comparisons:
+    number of audits that are shown together, as in `run_audit`.
 
     Certificates are those of `run_audit` with the same confidence: "attacker"; "pure" for delta = 0, or "curve" where a
-    curve is given; "point". With a learned score the second quarter of the runs chooses thresholds, and the second half
-    certifies. `FunctionReport.cannot_show` says what remains open.
+    curve is given; "point". All pairs share the probability of error, and their bets one stake; the result is that of
+    the pair that shows most. With a learned score the second quarter of the runs chooses thresholds, and the second
+    half certifies. `FunctionReport.cannot_show` says what remains open.
 
     Raises ValueError for wrong arguments; for data that are equal or no neighbours; for runs that are too few to refute
     the claim even if everything leaks, with the number that is needed; for returned values that are not finite numbers
@@ -123,63 +133,63 @@ def audit_function(
     Randomness: from the seed alone, if train draws from rng: a stream for the coins, and one that spawns each rng.
     Source: Jagielski, Ullman and Oprea 2020 for the game; the learned score is ours.
 
-    >>> zero, one = Data([[0.0], [0.0]], [0.0, 0.0]), Data([[0.0], [0.0]], [0.0, 1.0])
+    >>> pairs = {"a label of 0 or 1": (Data([[0.0], [0.0]], [0.0, 0.0]), Data([[0.0], [0.0]], [0.0, 1.0]))}
     >>> def noisy_sum(data, rng, scale=1.0):
     ...     return data.y.sum() + rng.laplace(scale=scale)
-    >>> audit_function(noisy_sum, zero, one, epsilon=1.0, runs=2000).verdict
+    >>> audit_function(noisy_sum, pairs, epsilon=1.0, runs=2000).verdict
     'no contradiction found'
-    >>> audit_function(lambda data, rng: noisy_sum(data, rng, 0.5), zero, one, epsilon=1.0, runs=2000).verdict
+    >>> audit_function(lambda data, rng: noisy_sum(data, rng, 0.5), pairs, epsilon=1.0, runs=2000).verdict
     'contradicted'
     """
     if not callable(train):
         raise ValueError(f"train must be a function of (data, rng), got {shown(train)}")
     claimed = Budget(epsilon, delta)
     claim = _claimed_curve(curve, claimed)
-    for name, data in (("data0", data0), ("data1", data1)):
-        if not isinstance(data, Data):
-            raise ValueError(f"{name} must be a dpcore.Data(X, y), got {shown(data)}")
-    pair = _words_of_neighbours(data0, data1)
+    words = _words_of_pairs(pairs)
     comparisons, seed = integer("comparisons", comparisons, at_least=1), integer("seed", seed, at_least=0)
-    limit = min(attack_cap(claimed), claim.attack_limit())
-    runs = _enough_runs(runs, limit, comparisons, learned=score is None)
-
-    before = table_of(data0), table_of(data1)
-    coins, noise = np.random.default_rng([seed, zlib.crc32(b"function")]).spawn(2)
-    bits = coins.random(runs) < 0.5
-    seen = _returned(train, (data0, data1), bits, noise)
-    if not all(np.array_equal(*both) for both in zip(before, (table_of(data0), table_of(data1)), strict=True)):
-        raise ValueError("train must leave the data as they are, got changed ones after the runs; let it change a copy")
-    _check_random(seen, bits)
+    together, limit = comparisons * len(pairs), min(attack_cap(claimed), claim.attack_limit())
+    runs = _enough_runs(runs, limit, together, learned=score is None)
     fitting = runs // _FITTING_SHARE if score is None else 0
-    score = score or learned_score(seen[:fitting], bits[:fitting])
-    scores, bits = _checked(score(seen[fitting:]), runs - fitting), bits[fitting:]
+    half, by = runs // 2 - fitting, "" if curve is None else f" by {curve.words}"
+    streams, reports = np.random.default_rng([seed, zlib.crc32(b"function")]), []
+    for name, pair in pairs.items():
+        coins, noise = streams.spawn(2)
+        bits = coins.random(runs) < 0.5
+        seen = _returned(train, name, pair, bits, noise)
+        scoring = score or learned_score(seen[:fitting], bits[:fitting])
+        scores, bits = _checked(scoring(seen[fitting:]), runs - fitting), bits[fitting:]
 
-    whole, half = Scores.by_bit(scores, bits), runs // 2 - fitting
-    first, second = Scores.by_bit(scores[:half], bits[:half]), Scores.by_bit(scores[half:], bits[half:])
-    found = [certificates.attacker(whole, limit, claimed.delta, claim, comparisons)]
-    if claimed.pure:
-        found.append(certificates.pure(first, second, claimed.epsilon, comparisons))
-    elif curve is not None:
-        found.append(certificates.curve(first, second, claim, claimed.delta, comparisons))
-    found.append(certificates.point(first, second, claimed.epsilon, claimed.delta, comparisons))
-    bet = BettingTest(claim, claimed.epsilon)
-    bet.update(whole.zeros, whole.ones)
-    by = "" if curve is None else f" by {curve.words}"
-    return FunctionReport(
-        claimed=claimed,
-        claim=f"(epsilon = {claimed.epsilon:.6g}, delta = {claimed.delta:g})-private{by}",
-        pair=pair,
-        runs=runs,
-        seed=seed,
-        comparisons=comparisons,
-        attack_success=whole.right / len(bits),
-        certificates=tuple(found),
-        function=getattr(train, "__qualname__", type(train).__name__),
-        curve=claim,
-        fitting_runs=fitting,
-        scores=whole,
-        betting_test=bet,
-    )
+        whole = Scores.by_bit(scores, bits)
+        first, second = Scores.by_bit(scores[:half], bits[:half]), Scores.by_bit(scores[half:], bits[half:])
+        found = [certificates.attacker(whole, limit, claimed.delta, claim, together)]
+        if claimed.pure:
+            found.append(certificates.pure(first, second, claimed.epsilon, together))
+        elif curve is not None:
+            found.append(certificates.curve(first, second, claim, claimed.delta, together))
+        found.append(certificates.point(first, second, claimed.epsilon, claimed.delta, together))
+        bet = BettingTest(claim, claimed.epsilon, together)
+        bet.update(whole.zeros, whole.ones)
+        reports.append(
+            FunctionReport(
+                claimed=claimed,
+                claim=f"(epsilon = {claimed.epsilon:.6g}, delta = {claimed.delta:g})-private{by}",
+                pair=f"{name}: {words[name]}",
+                runs=runs,
+                seed=seed,
+                comparisons=comparisons,
+                attack_success=whole.right / len(bits),
+                certificates=tuple(found),
+                function=getattr(train, "__qualname__", type(train).__name__),
+                curve=claim,
+                fitting_runs=fitting,
+                scores=whole,
+                betting_test=bet,
+                tried={},
+            )
+        )
+    most = max(reports, key=lambda report: (VERDICTS.index(report.verdict), report.certified_epsilon_95))
+    bounds = [report.certified_epsilon_95 for report in reports]
+    return dc.replace(most, tried=dict(zip(pairs, bounds, strict=True)))
 
 
 def learned_score(seen: Array, bits: NDArray[np.bool_]) -> Callable[[Array], Array]:
@@ -226,6 +236,17 @@ def _claimed_curve(curve: TradeoffCurve | None, claimed: Budget) -> TradeoffCurv
     return curve
 
 
+def _words_of_pairs(pairs: Any) -> dict[str, str]:
+    """Each pair in words, by name; ValueError if there is none, or one of no neighbours."""
+    rule = "pairs must be a dictionary of two dpcore.Data each, as dpcore.canary_pairs or {'mine': (data0, data1)}"
+    if not isinstance(pairs, Mapping) or not pairs:
+        raise ValueError(f"{rule}, got {shown(pairs)}")
+    for name, pair in pairs.items():
+        if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(side, Data) for side in pair)):
+            raise ValueError(f"{rule}, got {shown(pair)} as {name!r}")
+    return {name: _words_of_neighbours(*pair) for name, pair in pairs.items()}
+
+
 def _words_of_neighbours(zero: Data, one: Data) -> str:
     """The pair in words; ValueError if the data sets are equal or differ in more than one record."""
     if (zero.p, zero.stored) == (one.p, one.stored) and abs(zero.n - one.n) <= 1:
@@ -243,7 +264,7 @@ def _words_of_neighbours(zero: Data, one: Data) -> str:
     raise ValueError(
         "data0 and data1 must be neighbours: equal but for one record, replaced or left out, with the others in the "
         f"same order; got {zero.n} records of {zero.p} columns and {one.n} of {one.p}, which are equal or differ in "
-        "more; dpcore.canary_pair builds a pair"
+        "more; dpcore.canary_pairs builds pairs"
     )
 
 
@@ -268,11 +289,14 @@ def _enough_runs(runs: int, limit: float, comparisons: int, *, learned: bool) ->
     return runs
 
 
-def _returned(train: Train, pair: tuple[Data, Data], bits: NDArray[np.bool_], noise: np.random.Generator) -> Array:
-    """Numbers that train returned in each run, [runs, d]."""
+def _returned(
+    train: Train, name: str, pair: tuple[Data, Data], bits: NDArray[np.bool_], noise: np.random.Generator
+) -> Array:
+    """Numbers that train returned in each run, [runs, d]; ValueError if it changed the data or is not random."""
+    before = [table_of(side) for side in pair]
     seen, shape = np.empty((0, 0)), None
     for run, bit in enumerate(bits):
-        where = f"run {run + 1}, on data{int(bit)}"
+        where = f"run {run + 1}, on data{int(bit)} of {name!r}"
         try:
             given = np.asarray(train(pair[int(bit)], noise.spawn(1)[0]))
         except Exception as error:
@@ -293,16 +317,14 @@ def _returned(train: Train, pair: tuple[Data, Data], bits: NDArray[np.bool_], no
                 f"train must return the same shape in every run, got {shape}, then {given.shape} in {where}"
             )
         seen[run] = given.ravel()
-    return seen
-
-
-def _check_random(seen: Array, bits: NDArray[np.bool_]) -> None:
-    """ValueError if runs on the same data always return the same."""
+    if not all(np.array_equal(table, table_of(side)) for table, side in zip(before, pair, strict=True)):
+        raise ValueError("train must leave the data as they are, got changed ones after the runs; let it change a copy")
     if all(np.array_equal(side, np.broadcast_to(side[:1], side.shape)) for side in (seen[~bits], seen[bits])):
         raise ValueError(
             f"train must be random, got the same numbers in all {len(seen):,} runs on the same data; without noise "
             "there is no guarantee, so look for a fixed seed, and draw from rng"
         )
+    return seen
 
 
 def _checked(scores: Array, runs: int) -> Array:

@@ -24,7 +24,7 @@ def audit(key: str, as_json: bool, runs: int, seed: int, bug: str | None) -> Non
     """Try to refute the guarantee of a mechanism, or of a function of yours; exit code 1 if it is refuted with 99.9%
     confidence.
 
-    MODULE:FUNCTION takes no arguments and returns a dictionary of those of dpcore.audit_function: train, data0, data1,
+    MODULE:FUNCTION takes no arguments and returns a dictionary of those of dpcore.audit_function: train, pairs,
     epsilon, and what else is claimed; runs and seed are options here (docs/auditing.md).
     """
     from ..audit.function import FunctionReport, audit_function

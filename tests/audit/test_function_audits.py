@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 import dpcore
-from dpcore import Data, audit_function, canary_pair
+from dpcore import Data, audit_function, canary_pairs
 from dpcore.__main__ import main
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.accounting.tradeoff import GaussianCurve
@@ -20,7 +20,7 @@ from dpcore.audit.function import CANNOT_SHOW, IN_FAMILY
 X, Y = np.zeros((3, 2)), np.array([0.0, 0.0, 1.0])
 ONE = Data(X, Y)
 ZERO = Data(X, 0.0 * Y)
-PAIR = ZERO, ONE
+PAIR = {"mine": (ZERO, ONE)}
 
 
 def laplace(scale: float):
@@ -36,12 +36,12 @@ def gaussian(scale: float):
 
 def test_exact_noise_passes_and_half_of_it_is_contradicted():
     """Each exact audit is contradicted with probability at most 0.1%, two of five with less than 1e-5."""
-    found = [audit_function(laplace(1.0), *PAIR, epsilon=1.0, runs=1_500, seed=seed) for seed in range(5)]
+    found = [audit_function(laplace(1.0), PAIR, epsilon=1.0, runs=1_500, seed=seed) for seed in range(5)]
     assert sum(report.verdict == "contradicted" for report in found) < 2
     assert all(report.certified_epsilon_95 > 0.0 for report in found)
     assert [c.name for c in found[0].certificates] == ["attacker", "pure", "point"]
     assert found[0].claim == "(epsilon = 1, delta = 0)-private" and "claimed 1" in found[0].sentence
-    caught = [audit_function(laplace(0.5), *PAIR, epsilon=1.0, runs=1_500, seed=seed) for seed in range(2)]
+    caught = [audit_function(laplace(0.5), PAIR, epsilon=1.0, runs=1_500, seed=seed) for seed in range(2)]
     assert [report.verdict for report in caught] == ["contradicted"] * 2
 
 
@@ -49,8 +49,8 @@ def test_a_curve_refutes_what_epsilon_and_delta_alone_do_not():
     """Half of the Gaussian noise, which escapes in 3,000 runs with probability below 1e-4 by its curve."""
     mu = gaussian_mu(dpcore.Budget(2.0, 1e-5))
     claim, train = dict(epsilon=2.0, delta=1e-5, runs=3_000), gaussian(0.5 / mu)
-    by_curve = audit_function(train, *PAIR, curve=GaussianCurve(mu), **claim)
-    alone = audit_function(train, *PAIR, **claim)
+    by_curve = audit_function(train, PAIR, curve=GaussianCurve(mu), **claim)
+    alone = audit_function(train, PAIR, **claim)
     assert (by_curve.verdict, alone.verdict) == ("contradicted", "no contradiction found")
     assert [c.name for c in by_curve.certificates] == ["attacker", "curve", "point"]
     assert [c.name for c in alone.certificates] == ["attacker", "point"]
@@ -68,7 +68,7 @@ def test_a_learned_score_sees_kinks_that_lines_and_squares_miss(seed):
     """
     runs = dict(epsilon=1.0, runs=10_000, seed=seed)
     learned, exact = (
-        audit_function(lambda data, rng: data.y.sum() + rng.laplace(scale=2.0, size=3), *PAIR, score=score, **runs)
+        audit_function(lambda data, rng: data.y.sum() + rng.laplace(scale=2.0, size=3), PAIR, score=score, **runs)
         for score in (None, lambda seen: 0.5 * (np.abs(seen) - np.abs(seen - 1.0)).sum(axis=1))
     )
     assert learned.verdict == exact.verdict == "contradicted"
@@ -90,7 +90,7 @@ def test_no_run_teaches_the_score_and_certifies(monkeypatch):
         return lambda numbers: scored.append(numbers) or score(numbers)
 
     monkeypatch.setattr(function, "learned_score", watched)
-    report = audit_function(lambda data, rng: rng.standard_normal(100), *PAIR, epsilon=0.1, runs=1_000)
+    report = audit_function(lambda data, rng: rng.standard_normal(100), PAIR, epsilon=0.1, runs=1_000)
     certifying = len(report.scores.zeros) + len(report.scores.ones)
     assert (report.fitting_runs, certifying) == (250, 750)
     assert abs(report.attack_success - 0.5) < 4.9 * 0.5 / math.sqrt(certifying)
@@ -102,8 +102,8 @@ def test_thresholds_come_from_runs_that_do_not_certify(monkeypatch):
     halves = []
     real = function.certificates.point
     monkeypatch.setattr(function.certificates, "point", lambda *given: halves.append(given[:2]) or real(*given))
-    audit_function(laplace(1.0), *PAIR, epsilon=1.0, runs=1_000)
-    audit_function(laplace(1.0), *PAIR, epsilon=1.0, runs=1_000, score=lambda seen: seen[:, 0] - 0.5)
+    audit_function(laplace(1.0), PAIR, epsilon=1.0, runs=1_000)
+    audit_function(laplace(1.0), PAIR, epsilon=1.0, runs=1_000, score=lambda seen: seen[:, 0] - 0.5)
     sizes = [[len(half.zeros) + len(half.ones) for half in pair] for pair in halves]
     assert sizes == [[250, 500], [500, 500]]
     for first, second in halves:
@@ -115,7 +115,7 @@ def test_every_run_has_fresh_noise_and_an_audit_repeats_by_seed():
         return seen[:, 0]
 
     first, again, other = (
-        audit_function(lambda data, rng: rng.random(), *PAIR, epsilon=1.0, runs=300, score=score, seed=seed)
+        audit_function(lambda data, rng: rng.random(), PAIR, epsilon=1.0, runs=300, score=score, seed=seed)
         for seed in (3, 3, 4)
     )
     assert np.array_equal(first.scores.ones, again.scores.ones)
@@ -129,7 +129,9 @@ def test_every_run_has_fresh_noise_and_an_audit_repeats_by_seed():
     "changed, message",
     [
         (dict(train=3), "train must be a function of .data, rng., got 3"),
-        (dict(data0=X), r"data0 must be a dpcore.Data\(X, y\), got array"),
+        (dict(pairs=(ZERO, ONE)), "pairs must be a dictionary of two dpcore.Data each, .* got .*Data"),
+        (dict(pairs={}), "pairs must be a dictionary of two dpcore.Data each, .* got {}"),
+        (dict(pairs={"mine": (X, ONE)}), "pairs must be a dictionary of two dpcore.Data each, .* as 'mine'"),
         (dict(epsilon=0.0), "epsilon must be a finite number > 0, got 0.0"),
         (dict(delta=1.0), r"delta must be in \[0, 1\), got 1.0"),
         (dict(curve=1.0), "curve must be None or a curve of dpcore.accounting.tradeoff, got 1.0"),
@@ -142,11 +144,11 @@ def test_every_run_has_fresh_noise_and_an_audit_repeats_by_seed():
         (dict(seed=-1), "seed must be an integer >= 0, got -1"),
         (dict(comparisons=0), "comparisons must be an integer >= 1, got 0"),
         (dict(epsilon=30.0), "epsilon must be small enough to be refuted in 10,000,000 runs"),
-        (dict(data1=ZERO), "data0 and data1 must be neighbours: .* dpcore.canary_pair builds a pair"),
-        (dict(data1=Data(X, 1.0 - Y)), "which are equal or differ in more"),
-        (dict(data1=Data(X[:, :1], Y)), "3 records of 2 columns and 3 of 1"),
-        (dict(data1=Data(X[1:], 1.0 - Y[1:])), "3 records of 2 columns and 2 of 2"),
-        (dict(data1=Data(np.vstack([X, X]), np.append(Y, Y))), "3 records of 2 columns and 6 of 2"),
+        (dict(pairs={"mine": (ZERO, ZERO)}), "data0 and data1 must be neighbours: .* dpcore.canary_pairs builds pairs"),
+        (dict(pairs={"mine": (ZERO, Data(X, 1.0 - Y))}), "which are equal or differ in more"),
+        (dict(pairs={"mine": (ZERO, Data(X[:, :1], Y))}), "3 records of 2 columns and 3 of 1"),
+        (dict(pairs={"mine": (ZERO, Data(X[1:], 1.0 - Y[1:]))}), "3 records of 2 columns and 2 of 2"),
+        (dict(pairs={"mine": (ZERO, Data(np.vstack([X, X]), np.append(Y, Y)))}), "3 records of 2 columns and 6 of 2"),
         (
             dict(train=lambda data, rng: "model"),
             "train must return finite real numbers, got .*'model'.* in run 1, on data",
@@ -169,14 +171,14 @@ def test_every_run_has_fresh_noise_and_an_audit_repeats_by_seed():
     ],
 )
 def test_wrong_arguments_are_refused_in_one_sentence(changed, message):
-    arguments = dict(train=laplace(1.0), data0=ZERO, data1=ONE, epsilon=1.0, runs=100) | changed
+    arguments = dict(train=laplace(1.0), pairs=PAIR, epsilon=1.0, runs=100) | changed
     with pytest.raises(ValueError, match=message):
         audit_function(**arguments)
 
 
 def test_an_error_of_train_says_in_which_run_it_came():
     with pytest.raises(RuntimeError, match="train must return numbers, but raised KeyError") as told:
-        audit_function(lambda data, rng: {}["no label"], *PAIR, epsilon=1.0, runs=100)
+        audit_function(lambda data, rng: {}["no label"], PAIR, epsilon=1.0, runs=100)
     assert isinstance(told.value.__cause__, KeyError) and "('no label') in run 1, on data" in str(told.value)
 
 
@@ -186,7 +188,7 @@ def test_data_that_train_changes_are_no_longer_the_pair():
         return data.y.sum() + rng.laplace()
 
     with pytest.raises(ValueError, match="train must leave the data as they are, got changed ones after the runs"):
-        audit_function(standardises, ZERO, Data(X, Y.copy()), epsilon=1.0, runs=100)
+        audit_function(standardises, {"mine": (ZERO, Data(X, Y.copy()))}, epsilon=1.0, runs=100)
 
 
 # The pair
@@ -198,8 +200,10 @@ def test_one_record_may_be_left_out_instead_of_replaced(at, lacking):
     whole = Data([[0.5, 0.0], [0.0, 0.25], [0.0, 1.0]], [1.0, -1.0, 0.0])
     fewer = Data(np.delete(whole.X, at, axis=0), np.delete(whole.y, at))
     pair = (whole, fewer) if lacking == "data1" else (fewer, whole)
-    report = audit_function(lambda data, rng: data.n + rng.laplace(), *pair, epsilon=1.0, runs=200)
-    assert report.pair.startswith(f"3 records of 2 columns; {lacking} lacks record {at + 1}: x = ({whole.X[at, 0]:g}, ")
+    report = audit_function(lambda data, rng: data.n + rng.laplace(), {"mine": pair}, epsilon=1.0, runs=200)
+    assert report.pair.startswith(
+        f"mine: 3 records of 2 columns; {lacking} lacks record {at + 1}: x = ({whole.X[at, 0]:g}, "
+    )
     assert report.pair.endswith(f", y = {whole.y[at]:g}")
 
 
@@ -208,7 +212,7 @@ def test_no_other_replacement_moves_the_gradient_at_zero_further(low, high, slop
     """Of logistic and of squared loss; 200 random replacements by records within the bounds."""
     rng = np.random.default_rng(0)
     table, labels = rng.uniform(-0.5, 0.5, (30, 4)), rng.choice([low, high], 30)
-    zero, one = canary_pair(table, labels, R=1.5, labels=(low, high))
+    zero, one = canary_pairs(table, labels, R=1.5, labels=(low, high))["worst case"]
 
     def gradient(data):
         return (slope(data.y)[:, None] * data.X).mean(axis=0)
@@ -230,14 +234,80 @@ def test_no_other_replacement_moves_the_gradient_at_zero_further(low, high, slop
     assert along <= np.linalg.norm(table[:-1] @ directions.T, axis=0).min() + 1e-12
 
 
+# The three pairs of a table
+
+INSIDE = np.random.default_rng(0).uniform(-0.4, 0.4, (100, 3))  # norms up to 0.64, half of them below 0.42
+SIGNS = np.where(INSIDE[:, 0] > 0.0, 1.0, -1.0)
+AT_R = INSIDE / np.linalg.norm(INSIDE, axis=1, keepdims=True)
+MU = gaussian_mu(dpcore.Budget(1.0, 1e-5))
+CLAIM = dict(epsilon=1.0, delta=1e-5, curve=GaussianCurve(MU), runs=4_000)
+
+
+def gradient(data, rng, noise=1.0):
+    """Mean gradient of logistic loss at 0 with the Gaussian noise for ||x||_2 <= 1, or a share of it."""
+    return data.y @ data.X / (2.0 * data.n) + noise / (data.n * MU) * rng.standard_normal(3)
+
+
+def scaled_by_its_own_largest_norm(data, rng):
+    return gradient(Data(data.X / np.linalg.norm(data.X, axis=1).max(), data.y), rng)
+
+
+def scaled_without_outliers(data, rng):
+    norms = np.linalg.norm(data.X, axis=1)
+    kept = norms <= 3.0 * np.median(norms)
+    return scaled_by_its_own_largest_norm(Data(data.X[kept], data.y[kept]), rng)
+
+
+def half_the_noise(data, rng):
+    return gradient(data, rng, noise=0.5)
+
+
+def test_scaling_by_the_largest_norm_is_contradicted_and_correct_code_is_not():
+    """The correct code is contradicted by chance in at most 0.1% of seeds."""
+    pairs = canary_pairs(INSIDE, SIGNS, R=1.0)
+    wrong, right = (audit_function(f, pairs, **CLAIM) for f in (scaled_by_its_own_largest_norm, gradient))
+    assert (wrong.verdict, right.verdict) == ("contradicted", "no contradiction found")
+    assert wrong.tried["ordinary record"] > 2.88 and wrong.pair.startswith("outlier: 100 records of 3 columns, 99 ")
+    assert list(wrong.tried) == ["worst case", "ordinary record", "outlier"]
+    assert all(f"{name} {bound:.3g}" in wrong.sentence for name, bound in wrong.tried.items())
+    assert wrong.certified_epsilon_95 == max(wrong.tried.values())
+
+
+@pytest.mark.parametrize(
+    "train, table, name",
+    [
+        (half_the_noise, INSIDE, "worst case"),
+        (scaled_without_outliers, INSIDE, "ordinary record"),
+        (scaled_by_its_own_largest_norm, AT_R, "outlier"),
+    ],
+)
+def test_each_pair_sees_a_bug_that_the_others_do_not(train, table, name):
+    pairs = canary_pairs(table, SIGNS, R=1.0)
+    found = {each: audit_function(train, {each: pair}, **CLAIM).verdict for each, pair in pairs.items()}
+    assert found == dict.fromkeys(pairs, "no contradiction found") | {name: "contradicted"}
+
+
+def test_pairs_share_the_probability_of_error_and_the_stake():
+    """The first of two pairs, whose runs are those of a lone pair, counts as one of two audits shown together."""
+    (pair,), asked = PAIR.values(), dict(epsilon=1.0, runs=1_000)
+    both = audit_function(laplace(0.5), {"mine": pair, "again": pair}, **asked)
+    alone = [audit_function(laplace(0.5), PAIR, comparisons=k, **asked) for k in (1, 2)]
+    assert both.tried["mine"] == alone[1].certified_epsilon_95 < alone[0].certified_epsilon_95
+    assert alone[1].betting_test.logs == pytest.approx(alone[0].betting_test.logs - math.log(2.0))
+    assert both.betting_test.logs[0] == math.log(0.5) and both.comparisons == 1
+    with pytest.raises(ValueError, match="runs must be at least 366 for this claim, got 300"):
+        audit_function(laplace(0.5), {str(k): pair for k in range(200)}, epsilon=3.0, runs=300)
+
+
 # The report, its pictures and the command
 
 
 def test_the_report_is_plain_json_and_says_what_it_cannot_show():
-    facts = json.loads((report := audit_function(laplace(0.5), *PAIR, epsilon=1.0, runs=1_000, seed=2)).to_json())
+    facts = json.loads((report := audit_function(laplace(0.5), PAIR, epsilon=1.0, runs=1_000, seed=2)).to_json())
     assert facts["cannot_show"] == list(CANNOT_SHOW) == list(report.cannot_show)
     assert facts["claimed"] == {"epsilon": 1.0, "delta": 0.0} and facts["fitting_runs"] == 250
     assert (facts["runs"], facts["seed"], facts["function"]) == (1_000, 2, "laplace.<locals>.<lambda>")
+    assert facts["tried"] == {"mine": report.certified_epsilon_95}
     assert facts["bet"]["pairs_to_999"] == report.betting_test.reached[1] is not None
     assert facts["bet"]["log"] == report.betting_test.logs[-1] > math.log(1_000)
     assert facts["verdict"] == report.verdict == "contradicted" and facts["sentence"] == report.sentence
@@ -255,7 +325,7 @@ def exact(data, rng):
 
 
 def asked():
-    return dict(train=exact, data0=Data(X, y), data1=Data(X, y + [0.0, 1.0]), epsilon=1.0)
+    return dict(train=exact, pairs={"mine": (Data(X, y), Data(X, y + [0.0, 1.0]))}, epsilon=1.0)
 
 
 def broken():
@@ -297,7 +367,7 @@ def test_the_command_prints_the_report_and_its_exit_code_is_the_verdict(audit):
     code, out, _ = audit("a_function_to_audit:exact_is_not_there")
     assert code == 2 and out == ""
     code, out, _ = audit("a_function_to_audit:asked", "--runs", 1_000, "--seed", 2)
-    report = audit_function(laplace(1.0), ZERO, ONE, epsilon=1.0, runs=1_000, seed=2)
+    report = audit_function(laplace(1.0), PAIR, epsilon=1.0, runs=1_000, seed=2)
     assert code == 0 and out.startswith("No contradiction found; ") and report.verdict == "no contradiction found"
     for c in report.certificates:
         assert f"{c.name:12s} {c.shown:10.4f} {c.flagged:10.4f} {c.limit:10.4f}  {c.tests}" in out

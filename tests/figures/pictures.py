@@ -185,8 +185,8 @@ def ledgers() -> Any:
 
 @functools.cache
 def attacked() -> Any:
-    sides = [dpcore.Data(np.array([[first], [0.0]]), np.ones(2)) for first in (0.0, 1.0)]
-    return audit_function(lambda data, rng: data.X[0, 0] + rng.laplace(), *sides, epsilon=1.0, runs=500)
+    zero, one = (dpcore.Data(np.array([[first], [0.0]]), np.ones(2)) for first in (0.0, 1.0))
+    return audit_function(lambda data, rng: data.X[0, 0] + rng.laplace(), {"mine": (zero, one)}, epsilon=1.0, runs=500)
 
 
 LOST = np.array([40.0, 20.0, 4.0, 0.5])

@@ -166,7 +166,7 @@ def test_an_audit_of_releases_finds_their_guarantee_and_no_smaller_one():
     """`solve` as a whole, on the pair that attains the sensitivity; at half of epsilon the claim is contradicted."""
     facts = dict(delta=1e-5, lam=1.0, loss="huber_hinge")
     plan = calibrate("output_gaussian", n=10, p=1, epsilon=2.0, **facts)
-    pair = plan.mechanism.worst_pair(plan)
+    pairs = {"worst case": plan.mechanism.worst_pair(plan)}
     mu = gaussian_mu(plan.spent)
 
     def release(data: Data, rng: np.random.Generator) -> np.ndarray:
@@ -175,5 +175,5 @@ def test_an_audit_of_releases_finds_their_guarantee_and_no_smaller_one():
 
     for claimed, verdict in ((mu, "no contradiction found"), (0.5 * mu, "contradicted")):
         epsilon = gaussian_epsilon(claimed, 1e-5)
-        report = audit_function(release, *pair, epsilon=epsilon, delta=1e-5, curve=GaussianCurve(claimed), runs=2_000)
+        report = audit_function(release, pairs, epsilon=epsilon, delta=1e-5, curve=GaussianCurve(claimed), runs=2_000)
         assert report.verdict == verdict
