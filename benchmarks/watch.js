@@ -5,7 +5,8 @@
     const w = window.watch = { blank: 0, took: null, pressed: null, changed: null };
     let parts = [], before = said();
     addEventListener("keydown", () => { w.pressed = w.changed = performance.now(); w.took = null; }, true);
-    const texts = new MutationObserver(() => { w.changed = performance.now(); });
+    const seen = ({ target }) => !(target.closest ? target : target.parentElement)?.closest(".live-figure-numbers, .announced");
+    const texts = new MutationObserver((changes) => { if (changes.some(seen)) w.changed = performance.now(); });
     const main = document.querySelector("[data-testid=stMain]");
     texts.observe(main, { subtree: true, childList: true, characterData: true });
     const frame = () => {
@@ -13,9 +14,9 @@
         if (!all[0]?.querySelector(".main-svg") || !all[0].clientHeight) w.blank++;
         else if (now.length !== parts.length || now.some((part, k) => part !== parts[k])) {
             parts = now;
-            const seen = said();
-            if (seen !== before && w.pressed !== null && w.took === null) w.took = performance.now() - w.pressed;
-            before = seen;
+            const shown = said();
+            if (shown !== before && w.pressed !== null && w.took === null) w.took = performance.now() - w.pressed;
+            before = shown;
         }
         requestAnimationFrame(frame);
     };
