@@ -25,8 +25,8 @@ from ..nights import each
         ("page: Overview", "page: Windows", 1, "There are lectures on Overview,"),
         ("page: Overview\n", "", 1, "Missing: page."),
         ("title:", "titel:", 2, "There is no “titel” here, only page, title, controls, steps."),
-        ("title:", "title: {", 3, "This is no YAML: "),
-        ("controls: {", "controls: [", 3, "This is no YAML: "),
+        ("title:", "title: {", 3, "This cannot be read: "),
+        ("controls: {", "controls: [", 3, "This cannot be read: "),
         ("source: synthetic", "n: 7", 3, "“n” stands here twice."),
         ("kept: [epsilon]", "kept: [lambda]", 9, "“kept” must be at most 3 of epsilon, delta, "),
         ("kept: [epsilon]", "kept: [1]", 9, "This must be text (in quotes, where it looks like more), got 1."),
@@ -34,31 +34,45 @@ from ..nights import each
         ("    kept: [epsilon]", "    same_picture: true", 9, "Only a question stays at the picture"),
         ("    shows: cost\n", "", 10, "A step has either a picture (“shows”), or “answers” to choose from."),
         ("state: {epsilon: 1.0}", "state: {epsilon: 1.0, price: 1}", 8, "There is no “price” here, only epsilon,"),
-        ("state: {epsilon: 1.0}", "state: !!python/tuple [1]", 8, "This must be names of controls with"),
-        ("right: 3", "randomised: true", 22, "A randomised question has two answers, and none of them is right."),
-        ("right: 3", "right: 4", 22, "“right” must be the number of an answer, from 1, got 4."),
-        ("right: 3", "right: yes", 22, "This must be a whole number"),
-        ("    right: 3\n", "", 17, "“right” must be the number of an answer"),
-        ("- about a fifth as", "- about a twenty-fifth as", 19, "“answers” must be 2 to 4 different"),
-        ('"as large: ε is the same"', "as large: ε is the same", 19, "This must be text (in quotes"),
-        ("right: 3", "right: 3\n    kept: [epsilon]", 23, "A question keeps no control: moving one would answer it."),
+        ("state: {epsilon: 1.0}", "state: !!python/tuple [1]", 8, "This cannot be read: leave out the tag (!)."),
+        ("state: {epsilon: 1.0}", "state: [1]", 8, "This must be names of controls with"),
+        ("state: {epsilon: 1.0}", "state: {epsilon: 2020-13-45}", 8, "This is no value: month must be in 1..12."),
+        (
+            "state: {epsilon: 1.0}",
+            "state: {n: 0x" + 5_000 * "f" + "}",
+            8,
+            "This cannot be read: a number has at most 40",
+        ),
+        (
+            "state: {epsilon: 1.0}",
+            "state: " + 3_000 * "[",
+            8,
+            "This cannot be read: nothing is nested more than 8 deep.",
+        ),
+        ("right: 3", "randomised: true", 23, "A randomised question has two answers, and none of them is right."),
+        ("right: 3", "right: 4", 23, "“right” must be the number of an answer, from 1, got 4."),
+        ("right: 3", "right: yes", 23, "This must be a whole number"),
+        ("    right: 3\n", "", 18, "“right” must be the number of an answer"),
+        ("- about a fifth as", "- about a twenty-fifth as", 20, "“answers” must be 2 to 4 different"),
+        ('"as large: ε is the same"', "as large: ε is the same", 20, "This must be text (in quotes"),
+        ("right: 3", "right: 3\n    kept: [epsilon]", 24, "A question keeps no control: moving one would answer it."),
         (
             "{n:,} people: one record",
             "2,000 people: one record",
-            23,
+            24,
             "A number is not typed, but the name of a control",
         ),
-        ("{n:,} people: one record", "{people} people: one record", 23, "“people” must be a control or next_ and one"),
-        ("{n:,} people: one record", "{n.real} people: one record", 23, "“n.real” must be a control"),
-        ("{n:,} people: one record", "{n!r} people: one record", 23, "“n” must be a control"),
-        ("{n:,} people: one record", "{n:{p}} people: one record", 23, "“n” must be a control"),
-        ("{n:,} people: one record", "{source:g} people: one record", 23, "The words cannot be filled in: "),
-        ("{n:,} people: one record", "{behind:g} people: one record", 23, "The words cannot be filled in: "),
-        ("{n:,} people: one record", "{n people: one record", 23, "The words cannot be filled in: "),
+        ("{n:,} people: one record", "{people} people: one record", 24, "“people” must be a control or next_ and one"),
+        ("{n:,} people: one record", "{n.real} people: one record", 24, "“n.real” must be a control"),
+        ("{n:,} people: one record", "{n!r} people: one record", 24, "“n” must be a control"),
+        ("{n:,} people: one record", "{n:{p}} people: one record", 24, "“n” must be a control"),
+        ("{n:,} people: one record", "{source:g} people: one record", 24, "The words cannot be filled in: "),
+        ("{n:,} people: one record", "{behind:g} people: one record", 24, "The words cannot be filled in: "),
+        ("{n:,} people: one record", "{n people: one record", 24, "The words cannot be filled in: "),
         (
             "{n:,} people: one record",
             12 * "very " + "many people: one record",
-            23,
+            24,
             "A step has 1 to 25 words, this one ",
         ),
         ("title:", "title: \a", 0, "unacceptable character"),
@@ -74,6 +88,28 @@ def test_a_fault_in_a_file_is_a_sentence_with_its_line(
     assert main(["check", str(file)]) == 1
     said = capsys.readouterr().err
     assert (f"{file}, line {line}: {sentence}" if line else sentence) in said
+
+
+def test_a_short_file_takes_no_more_memory_than_its_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """An alias for a list of aliases stands for nine times as many values, and a value is not told at any length."""
+    bomb = "a: &a [1,1,1,1,1,1,1,1,1]\n"
+    for name, before in zip("bcde", "abcd", strict=True):
+        bomb += f"{name}: &{name} [{','.join(9 * [f'*{before}'])}]\n"
+    for text, line, sentence in (
+        (f"{bomb}title: *e", 2, "write out what the alias (*) stands for."),
+        (
+            f"page: Overview\ntitle: [{'1, ' * 10_000}]",
+            2,
+            "This must be text (in quotes, where it looks like more), got [1",
+        ),
+        (f"page: Overview\n{'x' * 1_000}: 1", 2, "There is no “xxx"),
+        (f"page: {'x' * 10_000}", 1, "There are lectures on Overview,"),
+    ):
+        file = tmp_path / "overview.yaml"
+        file.write_text(text, encoding="utf-8")
+        assert main(["check", str(file)]) == 1
+        said = capsys.readouterr().err
+        assert f", line {line}: " in said and sentence in said and len(said) < 900, said[:900]
 
 
 def test_only_the_page_that_shows_what_phones_sent_has_a_randomised_question(
@@ -94,7 +130,7 @@ def test_all_faults_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureFix
     steps = shipped("Overview").read_text(encoding="utf-8").split("\n  - ")
     file.write_text("\n  - ".join(steps[:5]), encoding="utf-8")
     assert main(["check", str(file)]) == 1
-    assert "line 17: The last step must not be a question" in capsys.readouterr().err
+    assert "line 18: The last step must not be a question" in capsys.readouterr().err
     assert main(["check", str(tmp_path / "none.yaml")]) == 1
 
 
