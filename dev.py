@@ -216,9 +216,8 @@ def main(arguments):
         print(__doc__.strip())
         return 0 if arguments and arguments[0] in ("-h", "--help") else 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # So that `call` takes its child along.
-    rest = arguments[1:]
     try:
-        return commands[arguments[0]](rest[1:] if rest[:1] == ["--"] else rest)
+        return commands[arguments[0]]([each for each in arguments[1:] if each != "--"])
     except (Failure, OSError) as problem:
         print(problem, file=sys.stderr)
         return 1

@@ -83,6 +83,14 @@ def test_own_lectures_and_mechanisms_reach_the_dashboard_by_their_whole_paths(pr
     assert calls[-1].endswith(f"--server.port 8765 -- {ours}")
     dev.run(["--server.port", "8765"])
     assert " -- " not in calls[-1]
+    monkeypatch.setattr(dev.signal, "signal", lambda *_: None)
+    for given in (
+        ["--lectures", "mine", "--", "--server.port", "8765"],
+        ["--", "--server.port", "8765", "--lectures=mine"],
+    ):
+        dev.main(["run", *given])
+        _, *ours = calls[-1].split(" -- ")
+        assert ours == [f"--lectures {tmp_path / 'mine'}"], given
     with pytest.raises(dev.Failure, match="--lectures must be followed by a path: say which"):
         dev.run(["--lectures"])
 

@@ -17,7 +17,7 @@ _MISSING = frozenset(
     ["", "#n/a", "#n/a n/a", "#na", "-1.#ind", "-1.#qnan", "-nan", "1.#ind", "1.#qnan", "<na>", "n/a", "na", "nan"]
 ).union(
     ["none", "null", "?", "-", "--", "\u2013", "\u2014", "\u2212", ".", "..", "..."],
-    ["\\n", "nat", "n.a.", "#nv", "#n/d"],
+    ["\\n", "nat", "n.a.", "#nv", "#n/d", "(null)", "nan(ind)", "-nan(ind)"],
 )
 _ERROR = re.compile(r"#[^\W\d_]+(/0)?[!?]")  # of a spreadsheet: #DIV/0!, #VALUE!, #NAME?, in any language
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:([.,' ])\d{3})(?:\1\d{3})*(?:([.,])\d+)?")

@@ -21,7 +21,15 @@ from .cells import is_missing, marks_in, number_in
 if TYPE_CHECKING:
     import _csv
 
-ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252", "latin-1", "mac_roman")
+ENCODINGS = {
+    "utf-8-sig": "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16 (little-endian)",
+    "utf-16-be": "UTF-16 (big-endian)",
+    "cp1252": "Western European (Windows)",
+    "latin-1": "Latin-1",
+    "mac_roman": "Western European (Mac)",
+}
 SEPARATORS = (";", "\t", "|", ",", " ")  # where several fit, an earlier one: a comma may be a decimal comma
 QUOTES = ('"', "'")
 DECIMALS = (".", ",")
@@ -204,8 +212,10 @@ def _split(content: bytes, name: str, form: Format) -> Iterator[tuple[int, list[
             ) from None
         raise ValueError(_QUOTES.format(name, begin, "does not")) from None
     except UnicodeError:
-        written = form.encoding.removesuffix("-sig").upper()
-        raise ValueError(f"{name} must be a text file in {written}, got binary content or another encoding") from None
+        raise ValueError(
+            f"{name} must be a text file in {ENCODINGS[form.encoding]}, got binary content or another encoding; choose "
+            "the one in which it is written, or Latin-1, which reads any bytes"
+        ) from None
 
 
 def _lines(text: Iterable[str], name: str, skipped: int) -> Iterator[str]:

@@ -24,6 +24,7 @@ from typing import Any
 
 import yaml
 
+from pages.ui.share_link import cut
 from pages.ui.sidebar import DEFAULTS
 
 # Pages that a lecture may be on, in the order of the navigation.
@@ -50,6 +51,7 @@ _KINDS = {
     list: "a list",
 }
 _NUMBERS = ("", "g", ",")  # forms that a field may have
+_DEEPEST, _LONGEST = 8, 40  # nesting in a file; characters of a value that is no text
 
 Names = dict[str, yaml.Node]
 
@@ -138,15 +140,37 @@ def read(path: Path, pages: Mapping[str, Mapping[str, Any]] | None = None) -> St
     """
     reader = _Reader(path.stem, pages or {})
     try:
-        story = reader.story(yaml.compose(path.read_bytes(), Loader=yaml.SafeLoader))
+        story = reader.story(yaml.compose(path.read_bytes(), Loader=_PlainLoader))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise FaultyLecture(f"{path}, line {line}: This is no YAML: {error.problem}.") from None
+        raise FaultyLecture(f"{path}, line {line}: This cannot be read: {error.problem}.") from None
     except yaml.YAMLError as error:  # bytes that are no text
         raise FaultyLecture(f"{path}: {error}.") from None
     if reader.faults:
         raise FaultyLecture("\n".join(f"{path}, line {line}: {sentence}" for line, sentence in sorted(reader.faults)))
     return story
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without aliases, of which a few hundred bytes stand for gigabytes, without tags, and not too deep."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()
+        self.depth += 1
+        self.must(not isinstance(event, yaml.AliasEvent), "write out what the alias (*) stands for", event)
+        self.must(getattr(event, "tag", None) is None, "leave out the tag (!)", event)
+        self.must(self.depth <= _DEEPEST, f"nothing is nested more than {_DEEPEST} deep", event)
+        node = super().compose_node(parent, index)
+        if isinstance(node, yaml.ScalarNode) and not node.tag.endswith(":str"):
+            self.must(len(node.value) <= _LONGEST, f"a number has at most {_LONGEST} characters", event)
+        self.depth -= 1
+        return node
+
+    def must(self, held: bool, rule: str, event: yaml.Event) -> None:
+        if not held:
+            raise yaml.composer.ComposerError(None, None, rule, event.start_mark)
 
 
 class _Reader:
@@ -160,7 +184,7 @@ class _Reader:
         top = self.names(node, _FILE, ("page", "title", "steps"))
         page, title = self.value(top.get("page"), str), self.value(top.get("title"), str)
         if page not in PAGES:
-            self.fault(top.get("page"), f"There are lectures on {', '.join(PAGES)}, and none on “{page}”.")
+            self.fault(top.get("page"), f"There are lectures on {', '.join(PAGES)}, and none on “{cut(page)}”.")
         defaults = {**DEFAULTS, **self.pages.get(page, {}), **self.state(top.get("controls"), None)}
         found = top.get("steps")
         nodes = found.value if isinstance(found, yaml.SequenceNode) else []
@@ -225,11 +249,11 @@ class _Reader:
             for typed, field, form, conversion in string.Formatter().parse(story.steps[number - 1].words):
                 if re.search(r"\b\d", typed):
                     self.fault(
-                        node, f"A number is not typed, but the name of a control in braces, got “{typed.strip()}”."
+                        node, f"A number is not typed, but the name of a control in braces, got “{cut(typed.strip())}”."
                     )
                 if field is not None and (field not in known or form not in _NUMBERS or conversion):
                     self.fault(
-                        node, f"“{field}” must be a control or next_ and one, as such or with :g or :, after it."
+                        node, f"“{cut(field)}” must be a control or next_ and one, as such or with :g or :, after it."
                     )
                     return
             count = len(story.words(number).split())
@@ -246,9 +270,9 @@ class _Reader:
         for key, value in pairs:
             name = str(key.value)
             if name in found:
-                self.fault(key, f"“{name}” stands here twice.")
+                self.fault(key, f"“{cut(name)}” stands here twice.")
             elif known is not None and name not in known:
-                self.fault(key, f"There is no “{name}” here, only {', '.join(known)}.")
+                self.fault(key, f"There is no “{cut(name)}” here, only {', '.join(known)}.")
             found[name] = value
         if missing := [name for name in needed if name not in found]:
             self.fault(node, f"Missing: {', '.join(missing)}.")
@@ -258,22 +282,25 @@ class _Reader:
         """Control -> value."""
         if node and not isinstance(node, yaml.MappingNode):
             self.fault(node, "This must be names of controls with their values.")
-        return {name: _value(value) for name, value in self.names(node, known).items()}
+        return {name: self.constructed(value) for name, value in self.names(node, known).items()}
 
     def texts(self, node: yaml.Node | None) -> tuple[str, ...]:
         return tuple(self.value(each, str) for each in node.value) if node and self.value(node, list) else ()
 
     def value(self, node: yaml.Node | None, kind: type) -> Any:
         """What stands there, or the empty value of this kind where nothing does, or what is of another."""
-        found = _value(node) if node else kind()
+        found = self.constructed(node) if node else kind()
         if type(found) is kind:
             return found
-        self.fault(node, f"This must be {_KINDS[kind]}, got {found!r}.")
+        self.fault(node, f"This must be {_KINDS[kind]}, got {cut(repr(found))}.")
         return kind()
+
+    def constructed(self, node: yaml.Node) -> Any:
+        try:
+            return yaml.constructor.SafeConstructor().construct_document(node)
+        except ValueError as error:  # a day that no calendar has
+            self.fault(node, f"This is no value: {error}.")
+            return None
 
     def fault(self, node: yaml.Node | None, sentence: str) -> None:
         self.faults.append((node.start_mark.line + 1 if node else 1, sentence))
-
-
-def _value(node: yaml.Node) -> Any:
-    return yaml.constructor.SafeConstructor().construct_document(node)

@@ -77,7 +77,7 @@ def _faults(story: Story, number: int) -> Iterator[str]:
         if value != state.get(key, value):
             options = control.options
             among = f"{options[0]} to {options[-1]}" if isinstance(options, range) else ", ".join(map(str, options))
-            yield f"“{key}” must be one of {among} in this state, got {state[key]!r}."
+            yield f"“{key}” must be one of {among} in this state, got {share_link.cut(repr(state[key]))}."
     if page.exception:
         yield "The page stops with an error in this state; the message above says where."
         return

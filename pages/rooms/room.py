@@ -15,6 +15,7 @@ LETTERS = "BCDFGHJKMNPQRSTVWXZ"
 _DRAWN = 5  # letters of a code after the server's own
 SETTING = "PRICE_OF_PRIVACY_SERVER"
 MOST_ROOMS, MOST_PHONES = 100, 300
+MOST_OF_ONE = 20  # rooms opened from one network, which may be a school
 
 
 class Refused(Exception):
@@ -42,14 +43,17 @@ class Asked:
 
 
 class Room:
-    """A code, the question that stands, and for each question what every phone has answered."""
+    """A code, the question that stands, and for each question what every phone has answered.
 
-    def __init__(self, code: str) -> None:
-        self.code = code
+    opener: the teacher's network. known: it, and the first networks from which phones came with the right code.
+    """
+
+    def __init__(self, code: str, opener: str) -> None:
+        self.code, self.opener, self.known = code, opener, {opener}
         self.asked: Asked | None = None
         self._known: dict[str, Asked] = {}
         self._answers: dict[str, dict[str, int]] = {}  # question -> phone -> answer
-        self._phones: set[str] = set()
+        self._phones: dict[str, str] = {}  # phone -> its network
         self._lock = threading.Lock()  # phones and the teacher's page are served by different threads
 
     def ask(self, question: Asked | None) -> None:
@@ -60,7 +64,12 @@ class Room:
         with self._lock:
             self.asked = None if question is None else self._known.setdefault(question.name, question)
 
-    def vote(self, name: str, phone: str, answer: int) -> None:
+    def let_in(self, network: str) -> None:
+        """Know a network that came with the right code."""
+        if len(self.known) < MOST_PHONES:
+            self.known.add(network)
+
+    def vote(self, name: str, phone: str, answer: int, network: str = "") -> None:
         """Count an answer once, however often it is sent; raises Refused for a second one."""
         with self._lock:
             if self.asked is None or self.asked.name != name:
@@ -70,7 +79,7 @@ class Room:
             if phone not in self._phones and len(self._phones) >= MOST_PHONES:
                 raise Refused(403, f"This room is full: it takes {MOST_PHONES} phones.")
             given = self._answers.setdefault(name, {}).setdefault(phone, answer)
-            self._phones.add(phone)
+            self._phones.setdefault(phone, network)
         if given != answer:
             raise Refused(409, "The first answer of this phone counts already.")
 
@@ -84,6 +93,11 @@ class Room:
         with self._lock:
             found = collections.Counter(self._answers.get(name, {}).values())
             return tuple(found[k] for k in range(len(self._known[name].answers))) if name in self._known else ()
+
+    def sharing(self, name: str) -> int:
+        """The largest number of phones that answered a question from one network."""
+        with self._lock:
+            return max(collections.Counter(map(self._phones.get, self._answers.get(name, {}))).values(), default=0)
 
 
 _ROOMS: WeakValueDictionary[str, Room] = WeakValueDictionary()
@@ -103,19 +117,19 @@ def server_letter() -> str:
     return LETTERS[int(said) - 1]
 
 
-def open_room() -> Room:
-    """A new room, which lasts as long as the caller holds it; raises Refused where the process has too many."""
+def open_room(opener: str = "") -> Room:
+    """A new room, which lasts as long as the caller holds it; raises Refused where the process, or the network that it
+    is opened from, has too many."""
     if len(_ROOMS) >= MOST_ROOMS:
         raise Refused(503, f"This server has {MOST_ROOMS} rooms open already; try again when one has ended.")
+    if sum(room.opener == opener for room in list(_ROOMS.values())) >= MOST_OF_ONE:
+        raise Refused(503, f"Your network has {MOST_OF_ONE} rooms open already; close one of them.")
     while (code := server_letter() + "".join(secrets.choice(LETTERS) for _ in range(_DRAWN))) in _ROOMS:
         pass
-    room = _ROOMS[code] = Room(code)
+    room = _ROOMS[code] = Room(code, opener)
     return room
 
 
-def find(code: str) -> Room:
-    """The room with a code, in capital or small letters; raises Refused where there is none."""
-    room = _ROOMS.get(code.upper())
-    if room is None:
-        raise Refused(404, "There is no such room: the code is wrong, or the room has ended.")
-    return room
+def find(code: str) -> Room | None:
+    """The room with a code, in capital or small letters."""
+    return _ROOMS.get(code.upper())

@@ -24,8 +24,8 @@ _VERSION = hashlib.sha256("".join(_FILES.values()).encode()).hexdigest()[:16]
 ASSETS = f"assets/join-{_VERSION}"
 _PAGE = text_beside(__file__, "join.html").replace("ASSETS", ASSETS)
 _MOST_BYTES = 500  # of a vote
-# Of one sender, who may be a whole class behind one address: to a room, and to rooms that there are not.
-_ROOM, _NO_ROOM = Limit(200.0, 600), Limit(5.0, 100)
+# Of one sender, who may be a whole class behind one address: requests to a room that knows it, and codes that it tries.
+_ROOM, _TRIES = Limit(200.0, 600), Limit(1.0, 100)
 _SLOWER = "Too many requests come from your network: wait a moment."
 _FRESH = {"Cache-Control": "no-store"}
 
@@ -54,36 +54,37 @@ def _file(request: Request) -> Response:
 
 
 def _answered(
-    answer: Callable[[Request, Room], Awaitable[dict[str, object]]],
+    answer: Callable[[Request, Room, str], Awaitable[dict[str, object]]],
 ) -> Callable[[Request], Awaitable[Response]]:
     """A route about a room, within the limits, whose refusals are sentences."""
 
     async def route(request: Request) -> Response:
         sender = network(request.client.host if request.client else "")
         try:
-            try:
-                room = find(request.path_params["code"])
-            except Refused:
-                if not _NO_ROOM.allows(sender):
-                    raise Refused(429, _SLOWER) from None
-                raise
+            room = find(request.path_params["code"])
+            # First, or the answer would tell which code is right.
+            if (room is None or sender not in room.known) and not _TRIES.allows(sender):
+                raise Refused(429, _SLOWER)
+            if room is None:
+                raise Refused(404, "There is no such room: the code is wrong, or the room has ended.")
+            room.let_in(sender)
             if not _ROOM.allows(f"{room.code} {sender}"):
                 raise Refused(429, _SLOWER)
-            return JSONResponse(await answer(request, room), headers=_FRESH)
+            return JSONResponse(await answer(request, room, sender), headers=_FRESH)
         except Refused as refused:
             return JSONResponse({"refused": str(refused)}, refused.status, headers=_FRESH)
 
     return route
 
 
-async def _question(request: Request, room: Room) -> dict[str, object]:
+async def _question(request: Request, room: Room, sender: str) -> dict[str, object]:
     asked = room.asked
     if asked is None:
         return {"question": None}
     return {"question": {"name": asked.name, "words": asked.words, "answers": asked.answers, "keep": asked.keep}}
 
 
-async def _vote(request: Request, room: Room) -> dict[str, object]:
+async def _vote(request: Request, room: Room, sender: str) -> dict[str, object]:
     # A page of another site could otherwise have its visitors' browsers vote.
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
@@ -93,7 +94,7 @@ async def _vote(request: Request, room: Room) -> dict[str, object]:
         case {"phone": str(phone), "question": str(name), "answer": int(answer), **more} if (
             not more and not isinstance(answer, bool) and len(phone) == 32 and set(phone) <= set("0123456789abcdef")
         ):
-            room.vote(name, phone, answer)
+            room.vote(name, phone, answer, sender)
         case _:
             raise Refused(400, "This is no vote.")
     return {"answer": answer}

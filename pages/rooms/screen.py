@@ -7,6 +7,7 @@ import streamlit as st
 
 from dpcore.core.facts import text_beside
 from pages.rooms.address import how_to_reach, phones_address, phones_reach, qr_code
+from pages.rooms.limits import network
 from pages.rooms.room import Asked, Refused, Room, open_room
 from pages.server.upload_lifetime import note_holder
 
@@ -70,7 +71,7 @@ def _open(place: str) -> None:
     st.session_state.pop(_REFUSED, None)
     if room() is None:
         try:
-            st.session_state[_ROOM] = open_room()
+            st.session_state[_ROOM] = open_room(network(st.context.ip_address or ""))
             note_holder()  # the room ends soon after the page was closed
         except Refused as refused:
             st.session_state[_REFUSED] = str(refused)
@@ -127,18 +128,20 @@ def count(question: Asked) -> None:
 @st.fragment(run_every=_LOOK_SECONDS)
 def _poll(question: Asked) -> None:
     if held := room():
-        st.html(bars(question.answers, held.counts(question.name)))
+        st.html(bars(question.answers, held.counts(question.name), held.sharing(question.name)))
 
 
 def result(question: Asked | None) -> str:
     """HTML of what the phones of this session's room have answered, and what is right; "" where none has."""
     held = room()
-    counts = held.counts(question.name) if held and question else ()
-    return bars(question.answers, counts, question.right) if question and sum(counts) else ""
+    if not held or not question or not sum(counts := held.counts(question.name)):
+        return ""
+    return bars(question.answers, counts, held.sharing(question.name), question.right)
 
 
-def bars(answers: tuple[str, ...], counts: tuple[int, ...], right: int | None = None) -> str:
-    """HTML of a bar for each answer, and the number of phones that gave it; right: place of the one to be marked."""
+def bars(answers: tuple[str, ...], counts: tuple[int, ...], sharing: int, right: int | None = None) -> str:
+    """HTML of a bar for each answer, and the number of phones that gave it; sharing: so many of them came from one
+    network; right: place of the one to be marked."""
     total, rows = sum(counts), []
     for k, (answer, count) in enumerate(zip(answers, counts, strict=True)):
         mark = " room-right" if k == right else ""
@@ -148,5 +151,7 @@ def bars(answers: tuple[str, ...], counts: tuple[int, ...], right: int | None = 
             f'<i style="width:{width}"></i></div>'
         )
     phones = "1 phone" if total == 1 else f"{total} phones"
+    if sharing > 1:
+        phones += f", {'all' if sharing == total else sharing} of them behind one address"
     marked = "" if right is None else "; ✓ what the picture says"
     return f'<div class="room-bars">{"".join(rows)}<p>{phones}{marked}</p></div>'

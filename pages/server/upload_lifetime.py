@@ -20,6 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.web.server.starlette.starlette_app_utils import validate_xsrf_token
+from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
 SETTING = "PRICE_OF_PRIVACY_UPLOADS"
 _HERE = ("localhost", "127.0.0.1", "::1")
@@ -75,7 +77,8 @@ def note_holder() -> None:
 
 
 class UploadGuard:
-    """Middleware before Streamlit's uploads, which would take any number of files, also where no page asks for one.
+    """Middleware before Streamlit's uploads, which would take any number of files, also where no page asks for one, and
+    change those of any session.
 
     It refuses before the body is read, and keeps few files a session: the last ones.
     """
@@ -91,6 +94,11 @@ class UploadGuard:
         headers = Headers(scope=scope)
         if off := why_off(headers):
             return await PlainTextResponse(f"{off}\n", 403)(scope, receive, send)
+        if scope["method"] not in ("PUT", "DELETE", "OPTIONS"):  # Streamlit would answer with its page
+            return await PlainTextResponse("Nobody reads files here.\n", 404)(scope, receive, send)
+        session = scope["path"].removeprefix(self._place).partition("/")[0]
+        if scope["method"] != "OPTIONS" and not _holds(session, headers):
+            return await PlainTextResponse("Only a session's own page changes its files.\n", 403)(scope, receive, send)
         if scope["method"] != "PUT":
             return await self.app(scope, receive, send)
         most = st.get_option("server.maxUploadSize") * 10**6  # as its browser half counts; its server counts in 2**20
@@ -99,7 +107,6 @@ class UploadGuard:
         # Streamlit would compare the length of the whole form with what a file may have; it counts what arrives, too.
         scope = dict(scope)
         del MutableHeaders(scope=scope)["content-length"]
-        session = scope["path"].removeprefix(self._place).partition("/")[0]
         await self._take(session, scope, receive, send)
 
     async def _take(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -127,6 +134,13 @@ class UploadGuard:
             pass  # the sender has gone and waits for no answer
         finally:
             _note_end(session, until)
+
+
+def _holds(session: str, headers: Headers) -> bool:
+    """Whether a request has the token of the browser in which a session's page is open."""
+    client = runtime.get_instance().get_client(session)
+    asked = client and client.client_context
+    return bool(asked and validate_xsrf_token(headers.get("X-Xsrftoken"), asked.cookies.get(XSRF_COOKIE_NAME)))
 
 
 def _note_end(session: str, until: asyncio.Timeout) -> None:

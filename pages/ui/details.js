@@ -14,7 +14,7 @@ export default function ({ parentElement }) {
   }
   const close = (event) => {
     const inside = box.contains(document.activeElement) || document.activeElement === document.body;
-    if (event.key !== "Escape" || !inside || document.querySelector("#meaning:popover-open")) return;
+    if (event.key !== "Escape" || !inside || document.querySelector("#meaning:not([hidden])")) return;
     const chosen = box.querySelector(".st-key-behind [aria-checked=true]");
     chosen?.focus();
     chosen?.click();

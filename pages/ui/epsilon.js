@@ -8,7 +8,7 @@ const DOUBLE = 300; // ms; a double click undoes a zoom
 // The slider, unless a link or a lecture hides it.
 function slider() {
   const input = document.querySelector(".st-key-epsilon input[type=range]:enabled");
-  return input?.checkVisibility() ? input : null;
+  return input?.getClientRects().length ? input : null;
 }
 
 const place = () => Number(slider().value);

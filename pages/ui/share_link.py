@@ -104,10 +104,11 @@ def remark(name: str, texts: Sequence[str], reason: str) -> str:
     >>> remark("n", ["17"], "not one of 200, 500: 200 is shown")
     'n = 17 (not one of 200, 500: 200 is shown)'
     """
-    return f"{_cut(name)} = {_cut(', '.join(texts).strip(', ')) or 'nothing'} ({reason})"
+    return f"{cut(name)} = {cut(', '.join(texts).strip(', ')) or 'nothing'} ({reason})"
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """The beginning of a text from outside, fit to be told."""
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[: LONGEST + 1])
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 

@@ -41,10 +41,13 @@ function markText(text, met) {
   marks.push({ text, whole, first, added });
 }
 
+// Older browsers do not tell what is folded away.
+const isSeen = (it) => it.checkVisibility?.() ?? it.getClientRects().length > 0;
+
 function markAll() {
   const lecture = document.querySelector(".st-key-lecture_bar");
   const scopes = [SAID, `${LABEL} p`].map((each) =>
-    lecture ? [] : [...document.querySelectorAll(each)].filter((it) => !it.closest(NEVER) && it.checkVisibility()));
+    lecture ? [] : [...document.querySelectorAll(each)].filter((it) => !it.closest(NEVER) && isSeen(it)));
   const now = scopes.flat().map((it) => it.textContent).join("\n");
   if (now === seen && marks.every(({ added }) => added.every((it) => it.isConnected))) return;
   hide();
@@ -61,7 +64,7 @@ function markAll() {
   seen = scopes.flat().map((it) => it.textContent).join("\n");
 }
 
-const tip = Object.assign(document.createElement("div"), { id: "meaning", role: "tooltip", popover: "manual" });
+const tip = Object.assign(document.createElement("div"), { id: "meaning", role: "tooltip", hidden: true });
 let shown = null; // the term
 let asking = null; // it, or the control whose label has it
 let refused = null; // the meaning that Escape has hidden, while the pointer rests on its term
@@ -71,7 +74,7 @@ function show(term, by) {
   [shown, asking] = [term, by];
   by.setAttribute("aria-describedby", tip.id);
   tip.textContent = term.dataset.meaning;
-  tip.showPopover();
+  tip.hidden = false;
   place();
 }
 
@@ -87,7 +90,7 @@ function place() {
 function hide() {
   asking?.removeAttribute("aria-describedby");
   shown = asking = null;
-  tip.hidePopover();
+  tip.hidden = true;
 }
 
 // At a term its meaning is shown; elsewhere none is, but a pointer may rest on the meaning itself. A control that the

@@ -10,6 +10,21 @@ document.addEventListener("focusin", ({ target, relatedTarget }) => {
   picker.querySelector("[aria-checked=true]")?.focus();
 });
 
+// Over plain HTTP, as in a class, browsers have no clipboard for scripts, and Streamlit's buttons would copy nothing and
+// not say so: a selected text can be copied everywhere.
+async function writeText(text) {
+  const [field, before] = [document.createElement("textarea"), document.activeElement];
+  field.value = text;
+  field.style.position = "fixed"; // no scrolling
+  document.body.append(field);
+  field.select();
+  const copied = document.execCommand("copy");
+  field.remove();
+  before?.focus({ preventScroll: true });
+  if (!copied) throw new Error("the browser copies nothing");
+}
+if (!navigator.clipboard) Object.defineProperty(navigator, "clipboard", { value: { writeText } });
+
 // Streamlit calls this at each run.
 export default function ({ setTriggerValue }) {
   DARK.onchange = () => setTimeout(setTriggerValue, TAKEN, "theme", DARK.matches);

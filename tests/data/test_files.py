@@ -74,6 +74,23 @@ NO_NUMBERS = [
 ]
 
 
+def test_bytes_of_another_encoding_are_told_what_to_choose():
+    """By the names that the page offers; the last choice reads any bytes."""
+    content = "name,sick\nSmi\x90th,1\nBarrière,0\n".encode("latin-1")
+    with pytest.raises(
+        ValueError, match=r"in Western European \(Windows\), got .*; choose .*, or Latin-1, which reads"
+    ):
+        data.read_table(content, "people.csv", "sick", Format("cp1252", ",", ".", True))
+    table = data.read_table(content, "people.csv", "sick", Format("latin-1", ",", ".", True))
+    assert set(table.columns["name"].words) == {"Smi\x90th", "Barrière"}
+
+
+@pytest.mark.parametrize("word", ["?", ".", "#N/D", "\\N", "(null)", "-nan(ind)", "#DIV/0!"])
+def test_marks_of_other_programs_stand_for_no_value(word):
+    table = data.read_table(f"a,sick\n1,1\n{word},0\n".encode(), "people.csv", "sick")
+    assert table.columns["a"].missing.tolist() == [False, True]
+
+
 @pytest.mark.parametrize("content, message", BAD)
 def test_a_bad_table_ends_in_one_sentence(content, message):
     content = content if isinstance(content, bytes) else content.encode()

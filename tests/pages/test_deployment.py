@@ -215,8 +215,9 @@ def test_neither_server_writes_an_upload_to_a_file(dashboard, tmp_path):
 
     async def upload(url: str) -> int:
         through = Server(url, Path(), 0)
-        async with a_session(through) as session:
-            return await put(through, session, MOST, fill=RECORD, **tokens_of(through))
+        tokens = tokens_of(through)
+        async with a_session(through, tokens) as session:
+            return await put(through, session, MOST, fill=RECORD, **tokens)
 
     with (
         proxy([dashboard], tmp_path) as url,

@@ -25,8 +25,8 @@ from ..nights import each
         ("page: Overview", "page: Windows", 1, "There are lectures on Overview,"),
         ("page: Overview\n", "", 1, "Missing: page."),
         ("title:", "titel:", 2, "There is no “titel” here, only page, title, controls, steps."),
-        ("title:", "title: {", 3, "This is no YAML: "),
-        ("controls: {", "controls: [", 3, "This is no YAML: "),
+        ("title:", "title: {", 3, "This cannot be read: "),
+        ("controls: {", "controls: [", 3, "This cannot be read: "),
         ("source: synthetic", "n: 7", 3, "“n” stands here twice."),
         ("kept: [epsilon]", "kept: [lambda]", 9, "“kept” must be at most 3 of epsilon, delta, "),
         ("kept: [epsilon]", "kept: [1]", 9, "This must be text (in quotes, where it looks like more), got 1."),
@@ -34,7 +34,21 @@ from ..nights import each
         ("    kept: [epsilon]", "    same_picture: true", 9, "Only a question stays at the picture"),
         ("    shows: cost\n", "", 10, "A step has either a picture (“shows”), or “answers” to choose from."),
         ("state: {epsilon: 1.0}", "state: {epsilon: 1.0, price: 1}", 8, "There is no “price” here, only epsilon,"),
-        ("state: {epsilon: 1.0}", "state: !!python/tuple [1]", 8, "This must be names of controls with"),
+        ("state: {epsilon: 1.0}", "state: !!python/tuple [1]", 8, "This cannot be read: leave out the tag (!)."),
+        ("state: {epsilon: 1.0}", "state: [1]", 8, "This must be names of controls with"),
+        ("state: {epsilon: 1.0}", "state: {epsilon: 2020-13-45}", 8, "This is no value: month must be in 1..12."),
+        (
+            "state: {epsilon: 1.0}",
+            "state: {n: 0x" + 5_000 * "f" + "}",
+            8,
+            "This cannot be read: a number has at most 40",
+        ),
+        (
+            "state: {epsilon: 1.0}",
+            "state: " + 3_000 * "[",
+            8,
+            "This cannot be read: nothing is nested more than 8 deep.",
+        ),
         ("right: 3", "randomised: true", 23, "A randomised question has two answers, and none of them is right."),
         ("right: 3", "right: 4", 23, "“right” must be the number of an answer, from 1, got 4."),
         ("right: 3", "right: yes", 23, "This must be a whole number"),
@@ -74,6 +88,28 @@ def test_a_fault_in_a_file_is_a_sentence_with_its_line(
     assert main(["check", str(file)]) == 1
     said = capsys.readouterr().err
     assert (f"{file}, line {line}: {sentence}" if line else sentence) in said
+
+
+def test_a_short_file_takes_no_more_memory_than_its_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """An alias for a list of aliases stands for nine times as many values, and a value is not told at any length."""
+    bomb = "a: &a [1,1,1,1,1,1,1,1,1]\n"
+    for name, before in zip("bcde", "abcd", strict=True):
+        bomb += f"{name}: &{name} [{','.join(9 * [f'*{before}'])}]\n"
+    for text, line, sentence in (
+        (f"{bomb}title: *e", 2, "write out what the alias (*) stands for."),
+        (
+            f"page: Overview\ntitle: [{'1, ' * 10_000}]",
+            2,
+            "This must be text (in quotes, where it looks like more), got [1",
+        ),
+        (f"page: Overview\n{'x' * 1_000}: 1", 2, "There is no “xxx"),
+        (f"page: {'x' * 10_000}", 1, "There are lectures on Overview,"),
+    ):
+        file = tmp_path / "overview.yaml"
+        file.write_text(text, encoding="utf-8")
+        assert main(["check", str(file)]) == 1
+        said = capsys.readouterr().err
+        assert f", line {line}: " in said and sentence in said and len(said) < 900, said[:900]
 
 
 def test_only_the_page_that_shows_what_phones_sent_has_a_randomised_question(

@@ -30,7 +30,7 @@ PLAIN = Asked("overview/1", "What does it cost?", ("nothing", "much", "all"), 1)
 @pytest.fixture(autouse=True)
 def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test has senders that nobody has seen."""
-    for limit in (routes._ROOM, routes._NO_ROOM):
+    for limit in (routes._ROOM, routes._TRIES):
         monkeypatch.setattr(limit, "_left", {})
 
 
@@ -193,11 +193,42 @@ def test_a_flood_is_refused_and_does_not_keep_others_out(opened: Room, monkeypat
 
 
 def test_codes_cannot_be_tried_one_after_the_other(opened: Room, monkeypatch: pytest.MonkeyPatch):
+    """Who has tried too many is refused the right one, too; but a class goes on beside somebody in it who tries."""
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: 100.0))
-    statuses = [ask(f"/join/BX{k:04d}/question", sender="2001:db8::1")[0] for k in range(routes._NO_ROOM.burst + 5)]
-    assert statuses == [404] * routes._NO_ROOM.burst + [429] * 5
-    assert ask("/join/BXXXXX/question", sender="2001:db8::2")[0] == 429, "an IPv6 network is one sender"
-    assert ask(f"/join/{opened.code}/question", sender="2001:db8::1")[0] == 200, "the class goes on"
+
+    def look(code: str, sender: str) -> int:
+        return int(ask(f"/join/{code}/question", sender=sender)[0])
+
+    assert look(opened.code, "192.0.2.7") == 200
+    for sender in ("2001:db8::1", "192.0.2.7", "192.0.2.9"):
+        tries = [look(f"BX{k:04d}", sender) for k in range(routes._TRIES.burst + 5)]
+        assert tries[:90] == [404] * 90 and tries[-5:] == [429] * 5
+    for sender in ("2001:db8::1", "2001:db8::2"):  # an IPv6 network is one sender
+        assert look(opened.code, sender) == look("BXXXXX", sender) == 429
+    assert look(opened.code, "192.0.2.7") == 200, "it was in the room before"
+    other = room.open_room("192.0.2.9")
+    assert look(other.code, "192.0.2.7") == 429
+    assert look(other.code, "192.0.2.9") == 200, "the teacher's own network"
+
+
+def test_one_network_cannot_take_all_rooms_of_a_process(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(room, "_ROOMS", type(room._ROOMS)())
+    held = [room.open_room("192.0.2.7") for _ in range(room.MOST_OF_ONE)]
+    with pytest.raises(Refused, match=f"Your network has {room.MOST_OF_ONE} rooms open already"):
+        room.open_room("192.0.2.7")
+    held.append(room.open_room("192.0.2.8"))
+    held.pop(0)
+    gc.collect()
+    held.append(room.open_room("192.0.2.7"))
+
+
+def test_the_teacher_sees_how_many_phones_share_an_address(opened: Room):
+    for phone, sender in enumerate(("2001:db8::1", "2001:db8::2", "192.0.2.7", "2001:db8::3")):
+        opened.vote(PLAIN.name, str(phone), phone % 3, limits.network(sender))
+    assert opened.sharing(PLAIN.name) == 3 and opened.sharing("overview/7") == 0
+    assert "4 phones, 3 of them behind one address" in screen.bars(PLAIN.answers, opened.counts(PLAIN.name), 3)
+    assert "4 phones, all of them behind one address" in screen.bars(PLAIN.answers, (4, 0, 0), 4)
+    assert ">4 phones<" in screen.bars(PLAIN.answers, (4, 0, 0), 1)
 
 
 def test_a_limit_forgets_who_came_long_ago(monkeypatch: pytest.MonkeyPatch):
@@ -210,7 +241,7 @@ def test_a_limit_forgets_who_came_long_ago(monkeypatch: pytest.MonkeyPatch):
 def test_a_process_has_so_many_rooms_with_different_codes_of_its_own_letter(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(room.SETTING, "2")
     gc.collect()
-    held = [room.open_room() for _ in range(MOST_ROOMS - len(room._ROOMS))]
+    held = [room.open_room(str(k)) for k in range(MOST_ROOMS - len(room._ROOMS))]
     with pytest.raises(Refused, match=f"has {MOST_ROOMS} rooms open already"):
         room.open_room()
     assert len({each.code for each in held}) == len(held)
@@ -253,11 +284,13 @@ def test_a_lecture_asks_the_phones_counts_and_shows_what_is_right():
     for phone, answer in enumerate((0, 1, 1)):
         assert vote(held, answer, phone=phone, name=held.asked.name)[0] == 200
     page.run()
-    assert screen.bars(first.options, (1, 2, 0)) in texts(page) and "3 phones" in texts(page)
+    assert screen.bars(first.options, (1, 2, 0), 3) in texts(
+        page
+    ) and "3 phones, all of them behind one address" in texts(page)
     assert [button.key for button in page.button].count("close_room") == 1, "a page that runs again shows it still"
     page.button("next").click().run()
     assert "close_room" not in [button.key for button in page.button]
-    assert held.asked is None and screen.bars(first.options, (1, 2, 0), 2) in texts(page)
+    assert held.asked is None and screen.bars(first.options, (1, 2, 0), 3, 2) in texts(page)
     page.button("back").click().run()
     assert held.asked.name == "overview/4" and held.counts("overview/4") == (1, 2, 0)
     page.button("leave").click().run()

@@ -160,9 +160,10 @@ def tokens_of(server: Server) -> dict[str, str]:
 
 
 @contextlib.asynccontextmanager
-async def a_session(server: Server) -> AsyncIterator[str]:
-    """The id of a session whose page runs once; it is left at the end."""
-    async with open_stream(server, origin=server.url) as stream:
+async def a_session(server: Server, tokens: dict[str, str]) -> AsyncIterator[str]:
+    """The id of a session whose page runs once, in a browser with these tokens; it is left at the end."""
+    cookie = {"Cookie": tokens["Cookie"]}
+    async with open_stream(server, origin=server.url, additional_headers=cookie) as stream:
         await stream.send(BackMsg(rerun_script={}).SerializeToString())
         session = ""
         while not session:
@@ -200,17 +201,38 @@ def test_uploads_need_a_session_a_token_and_a_bounded_size(server):
     cookie = tokens["Cookie"]
 
     async def talk() -> None:
-        async with a_session(server) as session:
+        async with a_session(server, tokens) as session:
             assert await put(server, session, 1000, **tokens) == 204
             assert await put(server, session, 1000) == 403, "without a token"
             assert await put(server, session, 1000, Cookie=cookie) == 403, (
                 "with the cookie, which browsers send unasked"
             )
             assert await put(server, session, 1000, **{**tokens, "X_Xsrftoken": "2|0|0|0"}) == 403
-            assert await put(server, "nobody", 1000, **tokens) == 400
+            assert await put(server, "nobody", 1000, **tokens) == 403
             assert await put(server, session, MOST, **tokens) == 204, "the form around a file does not count"
             assert await put(server, session, MOST + 2**12, **tokens) == 413
             assert await put(server, session, MOST + 2**21, chunked=True, **tokens) == 413, "a length that is not said"
+
+    asyncio.run(talk())
+
+
+def test_only_a_sessions_own_browser_changes_its_files(in_haste):
+    """Another one, with a token of its own, may know where they are."""
+    tokens, others = tokens_of(in_haste), tokens_of(in_haste)
+
+    async def talk() -> None:
+        async with a_session(in_haste, tokens) as session:
+            assert await put(in_haste, session, 1000, **tokens) == 204
+            assert await put(in_haste, session, 2000, **others) == 403
+            assert await status("DELETE", session, **others) == 403
+            for method in ("GET", "HEAD", "POST"):
+                assert await status(method, session, **tokens) == 404, "an upload is never handed out, and is no page"
+            assert (await held(in_haste))[session] == {"one": 1000}
+            assert await status("DELETE", session, **tokens) == 204
+            assert not (await held(in_haste)).get(session)
+
+    async def status(method: str, session: str, **headers: str) -> int:
+        return (await asyncio.to_thread(ask, in_haste, place(session), method, **headers))[0]
 
     asyncio.run(talk())
 
@@ -231,8 +253,9 @@ async def status_of(reader: StreamReader) -> int:
 @pytest.mark.parametrize("name", ["X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "Via", "X-Real-IP"])
 def test_whom_a_proxy_announces_is_refused_before_the_body_is_read(server, name):
     async def talk() -> None:
-        async with a_session(server) as session:
-            headers = {**tokens_of(server), name: "192.0.2.1"}
+        tokens = tokens_of(server)
+        async with a_session(server, tokens) as session:
+            headers = {**tokens, name: "192.0.2.1"}
             reader, writer = await begun(server, place(session), 9 * 2**20, **headers)
             assert await status_of(reader) == 403
             await asyncio.wait_for(reader.readuntil(b"because you reach it from another computer"), 120)
@@ -243,11 +266,12 @@ def test_whom_a_proxy_announces_is_refused_before_the_body_is_read(server, name)
 
 def test_where_uploads_are_off_nothing_is_taken(in_haste):
     async def talk() -> list[int]:
-        async with a_session(in_haste) as session:
-            reader, writer = await begun(in_haste, place(session), 9 * 2**20, **tokens_of(in_haste))
+        tokens = tokens_of(in_haste)
+        async with a_session(in_haste, tokens) as session:
+            reader, writer = await begun(in_haste, place(session), 9 * 2**20, **tokens)
             early = await status_of(reader)
             writer.close()
-            return [early, await put(in_haste, session, 1000, **tokens_of(in_haste))]
+            return [early, await put(in_haste, session, 1000, **tokens)]
 
     ask(in_haste, "/uploads/off")
     try:
@@ -330,7 +354,7 @@ def test_a_session_has_three_files_the_last_ones(in_haste):
     tokens = tokens_of(in_haste)
 
     async def talk() -> None:
-        async with a_session(in_haste) as session:
+        async with a_session(in_haste, tokens) as session:
             for size in (1000, 2000, 3000, 4000, 5000):
                 assert await put(in_haste, session, size, file=f"of%20{size}", **tokens) == 204
             assert (await held(in_haste))[session] == {"of 3000": 3000, "of 4000": 4000, "of 5000": 5000}
@@ -356,9 +380,9 @@ def test_a_file_goes_with_its_session_in_every_case(in_haste):
     tokens = tokens_of(in_haste)
 
     async def talk() -> None:
-        async with a_session(in_haste) as session:
+        async with a_session(in_haste, tokens) as session:
             assert await put(in_haste, session, 1000, **tokens) == 204
-        async with a_session(in_haste) as slow:
+        async with a_session(in_haste, tokens) as slow:
             assert await put(in_haste, slow, 1000, **tokens) == 204
             _, broken = await seen_to_begin(in_haste, slow, "two", 2**20, **tokens)
             broken.close()
@@ -426,7 +450,7 @@ def test_an_upload_that_does_not_end_is_ended(in_haste):
 
     async def talk() -> None:
         ask(in_haste, "/patience/0.5")
-        async with a_session(in_haste) as session:
+        async with a_session(in_haste, tokens) as session:
             reader, writer = await begun(in_haste, place(session), 1000, **tokens)
             writer.write(form(0)[0].removesuffix(b"\r\n--x--\r\n"))
             answer = asyncio.create_task(status_of(reader))

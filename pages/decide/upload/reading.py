@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import data
 from dpcore.data import Format, RawTable
 from dpcore.data.cells import word_of
+from dpcore.data.formats import ENCODINGS
 from dpcore.data.tables import Column
 from pages.ui.html import literal, readable
 
@@ -22,15 +23,6 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|", " ": "b
 _DECIMALS = {".": "decimal points", ",": "decimal commas"}
 _QUOTES = {'"': "double quotes", "'": "single quotes"}
 _THOUSANDS = {"": "nothing", ",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
-_ENCODINGS = {
-    "utf-8-sig": "UTF-8",
-    "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16 (little-endian)",
-    "utf-16-be": "UTF-16 (big-endian)",
-    "cp1252": "Western European (Windows)",
-    "latin-1": "Latin-1",
-    "mac_roman": "Western European (Mac)",
-}
 
 
 def ask_format(held: Held) -> RawTable:
@@ -104,7 +96,7 @@ def _format(held: Held, row: DeltaGenerator) -> Format:
                 ("decimal", "Numbers are written with", _DECIMALS),
                 ("thousands", "Groups of three digits are separated by", _THOUSANDS),
                 ("quote", "Texts stand in", _QUOTES),
-                ("encoding", "Text is written in", _ENCODINGS),
+                ("encoding", "Text is written in", ENCODINGS),
             )
         }
         row_names = asked(st.checkbox, "row names", "Rows begin with a name that the header lacks", guess.row_names)
@@ -119,7 +111,7 @@ def _format(held: Held, row: DeltaGenerator) -> Format:
     groups = f"{_THOUSANDS[chosen['thousands']]} between groups of three digits, " if chosen["thousands"] else ""
     told.caption(
         f"Read as: separated by {_SEPARATORS[chosen['separator']]}, {_DECIMALS[chosen['decimal']]}, {groups}"
-        f"{_ENCODINGS[chosen['encoding']]}, {first}.",
+        f"{ENCODINGS[chosen['encoding']]}, {first}.",
         width="content",
     )
     return Format(header=header, row_names=row_names, **chosen)
