@@ -19,7 +19,7 @@ RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 def test_terms_play_and_the_link_need_no_newer_browser(server: Server, page: Page):
     page.add_init_script(OLD)
-    page.goto(f"{server.url}/")
+    page.goto(f"{server.url}/perturbation")
     page.locator("dfn.term[tabindex]").first.hover()
     expect(page.locator("#meaning")).to_be_visible()
     page.keyboard.press("Escape")

@@ -113,7 +113,9 @@ async def meet(url: str, seat: str) -> str:
         await teacher.open_room()
         phone = Phone(url, teacher.code)
         await phone.vote((await phone.look())["name"], 1)
-        return teacher.code[0]
+        letter = teacher.code[0]
+        await teacher.press("close_room")
+        return letter
 
 
 async def outlive(url: str, seat: str, dies: Server) -> None:
