@@ -90,10 +90,12 @@ class Officer:
 
     def tick(self, label: str) -> None:
         self.click(self.page.get_by_text(label).last)
+        expect(self.page.get_by_role("checkbox", name=label)).to_be_checked()
         rest(self.page)
 
     def confirm(self) -> None:
         self.press(re.compile("^Confirm: these"))
+        expect(self.page.get_by_role("button", name=re.compile("^Confirm: these"))).to_have_count(0)
         rest(self.page)
 
     def keep(self, share: str) -> None:
