@@ -112,7 +112,7 @@ def show_orders() -> None:
         """The cursor's row first: on the chart's axis an order stands elsewhere."""
         return table_of(found).sort_values("p_norm", key=lambda orders: orders != state.p_norm, kind="stable")
 
-    end(words.order_readouts(found, state), code, data)
+    end([], code, data)
 
 
 def show_sample_sizes() -> None:

@@ -131,15 +131,6 @@ def order_takeaway(found: AgainstOrder, state: GeometryState) -> str:
     return f"{text} At {state.words}: {here}."
 
 
-def order_readouts(found: AgainstOrder, state: GeometryState) -> list[tuple[str, str, str]]:
-    """(noun, value, rest) of the cards below the chart."""
-    k = _at(found, state.p_norm)
-    chosen = "Exponential mechanism" if found.chosen[k] == "vertices" else "Gaussian noise"
-    return [
-        ("Smaller upper bound", chosen, f"at {state.words}; the choice uses no record"),
-    ]
-
-
 def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
     """The bounds along the norm orders."""
     curves = [
