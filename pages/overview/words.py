@@ -20,7 +20,7 @@ from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.base import Mechanism
 from pages.ui.code import experiment_call, redrawn
 from pages.ui.html import readable
-from pages.ui.numbers import points, safely, tenths
+from pages.ui.numbers import cost, points, safely, tenths
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import (
     assumed,
@@ -65,17 +65,8 @@ def takeaway(table: pd.DataFrame, experiment: Experiment, epsilon: float, source
     attacked = f"an attacker is right at most **{times} times in 100**"
     if row["mean"] >= row.nothing_learned:
         return f"At ε = {epsilon:g} the model is **worse than one that learns nothing**; {attacked}."
-    both, noise = (share(each / row.nothing_learned) for each in (row["mean"], row["mean"] - row.noiseless))
+    both, noise = (cost(each, row.nothing_learned) for each in (row["mean"], row["mean"] - row.noiseless))
     return f"At ε = {epsilon:g} privacy costs **{both} of what can be learned** (noise alone {noise}); {attacked}."
-
-
-def share(lost: float) -> str:
-    """A share of what can be learned, as people say it.
-
-    >>> share(0.0004), share(0.024), share(0.36), share(-0.01)
-    ('0.04%', '2.4%', '36%', '0%')
-    """
-    return f"{float(f'{100 * max(lost, 0.0):.2g}'):g}%"
 
 
 def of_100(limit: float) -> int:

@@ -51,6 +51,15 @@ def points(value: float) -> str:
     return f"{shown} point" if shown in ("1.0", "−1.0") else f"{shown} points"
 
 
+def cost(excess: float, nothing: float) -> str:
+    """An excess risk as a share of what can be learned, that is of the excess risk of learning nothing.
+
+    >>> cost(0.0001, 0.25), cost(0.006, 0.25), cost(0.09, 0.25), cost(-0.01, 0.25)
+    ('0.04%', '2.4%', '36%', '0%')
+    """
+    return f"{float(f'{100 * max(excess / nothing, 0.0):.2g}'):g}%"
+
+
 def rate(slope: float) -> str:
     """A measured power of n.
 

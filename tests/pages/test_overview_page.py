@@ -14,7 +14,7 @@ from pages.overview import words
 from pages.ui import sidebar
 from pages.ui.details import readout
 from pages.ui.html import icon_array
-from pages.ui.numbers import tenths
+from pages.ui.numbers import cost, tenths
 from tests.page_driver import captions, charts, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
@@ -103,7 +103,7 @@ def test_the_sidebar_has_what_the_page_uses():
 def test_where_nothing_is_left_or_nothing_is_promised_the_sentence_says_so():
     row = row_of(0.1, **REAL)
     assert row.noiseless < row["mean"] < row.nothing_learned
-    told = f"costs {words.share(row['mean'] / row.nothing_learned)} of what can be learned"
+    told = f"costs {cost(row['mean'], row.nothing_learned)} of what can be learned"
     assert told in plain_headline(open_page(epsilon=0.1, source="breast_cancer"))
     assert "the model is worse than one that learns nothing" in plain_headline(open_page(epsilon=0.05))
     refused = open_page(epsilon=0.01)
