@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .figure import Figure
-from .labels import Ends, above_legend, end_labels
+from .labels import Curve, Label, above_legend, beyond_axes, place_labels
 from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Look, Theme, note, short_number, with_opacity
 from .theorems import theorem
 
@@ -53,7 +53,7 @@ class Chart:
         self.notes: list[Look] = []
         self.outside: list[Look] = []  # said above a legend below the drawing
         self.shapes: list[Look] = []
-        self.ends: Ends = []
+        self.labels: list[Label] = []
 
     # Marks
 
@@ -80,7 +80,7 @@ class Chart:
         """
         heights = np.asarray(y, float)
         if label:
-            self.end(heights, label, colour, axis, layer)
+            self.end(x, heights, label, colour, axis, layer)
         if floor > -math.inf:
             heights = np.where(heights >= floor, heights, np.nan)
         proof = "".join(f"<br>{each}" for each in (theorem(layer), "%{text}" if "text" in more else "") if each)
@@ -148,6 +148,7 @@ class Chart:
         low = np.maximum(low, floor)
         known = np.isfinite(low) & np.isfinite(high)
         edge = {"type": "scatter", "mode": "lines", "x": x[known], "yaxis": axis, "line": {"width": 0}} | _HIDDEN
+        opacity *= 1.6 if self.theme == "dark" else 1.0  # to be told from the paper
         fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, opacity), "name": name}
         self.traces.append(edge | {"y": np.maximum(high[known], floor)})
         lower = {"y": low[known], "showlegend": legend and bool(known.any())}
@@ -166,7 +167,7 @@ class Chart:
         """Add the band in which means are proved to lie for these records; it reaches down to `floor` where `low` is
         -inf."""
         self.band(x, low, high, colour, f"proved for {whose}", floor=floor, opacity=0.12)
-        self.end(high, f"proved for {whose.replace(' ', '<br>')}, not private", colour)
+        self.end(x, high, f"proved for {whose.replace(' ', '<br>')}, not private", colour)
 
     def zero_or_below(self, x: Any, y: Any, colour: str, name: str, floor: float) -> None:
         """Add triangles on the lower edge of a log axis where a curve is at or below 0; hovering shows the value."""
@@ -205,12 +206,10 @@ class Chart:
 
     # Words
 
-    def end(self, y: Any, text: str, colour: str, axis: str = "y", layer: str = "") -> None:
-        """Have a label behind the last value that is drawn."""
-        heights = np.asarray(y, float)
-        drawn = heights[np.isfinite(heights)]
-        if len(drawn):
-            self.ends.append((axis, float(drawn[-1]), text, colour, layer))
+    def end(self, x: Any, y: Any, text: str, colour: str, axis: str = "y", layer: str = "") -> None:
+        """Have a label for a curve, behind its last value where there is room."""
+        curve = Curve(axis, np.asarray(x, float), np.asarray(y, float))
+        self.labels.append(Label(curve, text, colour, layer))
 
     def write(self, text: str, x: float, y: float, colour: str = "", size: int = 13, **place: Any) -> None:
         """Add words, in the colour of text where none is given; their place is in shares of the drawing."""
@@ -220,7 +219,7 @@ class Chart:
         """Say above a panel what it shows; between two panels the cursor's line is not to cross it."""
         top = axis == "y"
         look = {} if top else {"bgcolor": self.paper}
-        self.write(text, 0, 1 if top else self.low_top, size=14, yshift=18, **look)
+        self.write(text, 0, 1 if top else self.low_top, size=14, yshift=22, **look)
 
     def cursor(self, at: float, words: str, *, logarithmic: bool = True) -> None:
         """Add a line across, and its value instead of a tick label.
@@ -329,9 +328,8 @@ class Chart:
 
         rows: of the legend, one for each entry where it is None, of `row` px. drop, stacked: see `legend`.
         """
-        _, outside = end_labels(self.ends, {"y": y}, self.panels)
         more = row * (self.entries() if rows is None else rows)
-        said, lines = above_legend([*outside, *self.outside], drop)
+        said, lines = above_legend([*beyond_axes(self.labels, {"y": y}), *self.outside], drop)
         legend = self.legend(self.height, more + lines, drop=drop + lines, stacked=stacked)
         return self.figure(x, y, y2, **legend | {"annotations": [*self.notes, *said]} | layout)
 
@@ -354,12 +352,15 @@ class Chart:
         What ends outside its axis is said above the legend. taken: px that the drawing is lower there. wide: words that
         only a wide chart has.
         """
-        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels, self.gap)
+        drawn = [trace for trace in self.traces if trace.get("line", {}).get("width") and len(trace.get("x", ()))]
+        curves = [Curve(it.get("yaxis", "y"), np.asarray(it["x"], float), np.asarray(it["y"], float)) for it in drawn]
+        axes = {"y": y} if y2 is None else {"y": y, "y2": y2}
+        labels = place_labels(self.labels, curves, self.notes, x[0], axes, self.panels, self.gap)
         if y2 is not None:
             x = [each | {"anchor": "y2"} for each in x]
             y, y2 = y | {"domain": [self.split, 1]}, y2 | {"domain": [0, self.low_top]}
         more = row * (self.entries() if rows is None else rows)
-        said, lines = above_legend(outside, drop)
+        said, lines = above_legend(beyond_axes(self.labels, axes), drop)
         more += lines
         height = self.height if y2 is not None else min(self.height, _PHONE_HEIGHT)
         legend = self.legend(height + more, more + taken, drop=drop + lines, sides=phone)

@@ -34,13 +34,13 @@ def budget_figure(answer: SmallestEpsilon, *, family: str, theme: Theme, height:
     panel = (bottom - 0.02 * top, top)
     chart.band(epsilons, half, curve.most, colour, "between half and nine of ten releases")
     chart.curve(epsilons, curve.most, colour, "nine of ten releases lose less", width=3)
-    chart.end(curve.most, "nine of ten releases<br>lose less", colour)
+    chart.end(epsilons, curve.most, "nine of ten releases<br>lose less", colour)
     chart.curve(epsilons, curve.smooth, colour, "mean loss", dash="dot")
     accepted = f"may be lost: {_tenths(at_most)}"
     chart.level(epsilons, at_most, chart.colours["reference"], accepted, label=accepted, dash="dash")
     nothing = LARGER if curve.setting.metric == "accuracy" else "nothing learned"
     chart.level(epsilons, gain, chart.muted, f"{nothing}: loss {_tenths(gain)}", dash="dot")
-    chart.end([gain], nothing if gain > top else f"{nothing}:<br>loss {_tenths(gain)}", chart.muted)
+    chart.end(epsilons[-1:], [gain], nothing if gain > top else f"{nothing}:<br>loss {_tenths(gain)}", chart.muted)
     told, found = f"sign ε = {plain_number(epsilon)}", answer.found if answer.useful else None
     ends = [found.low, min(found.high, float(epsilons[-1]))] if found else []
     look: Look = {"width": 7, "opacity": 0.55, "hovertemplate": "between ε = %{x:.3~g}<extra></extra>"}

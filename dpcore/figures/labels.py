@@ -1,55 +1,225 @@
-"""Labels behind the ends of curves, apart from one another."""
+"""Labels of curves: behind their ends where these are apart, otherwise beside them inside the drawing."""
 
+import dataclasses as dc
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from ..core.arrays import Array
 from .style import Look, note, short_number
 from .theorems import theorem
 
-LABEL_HEIGHT = 17  # px of a line of text behind a curve
+LABEL_HEIGHT = 17  # px of a line of text beside a curve
+_LETTER = 6.0  # px, the mean of a line of text
+_DRAWING = 400.0  # px, the width of a drawing on a laptop
+_STEP = 4.0  # px between the points at which a curve is looked at
+_FAR = 6.0  # px: a label that would be moved farther from its curve's end stands inside
+_SIDES = np.array([(across, up) for across in (0, -1, 1) for up in (0, -1, 1)][1:])
+_AWAY = np.array([8.0, 4.0])  # px from a curve to its label inside, across and upright
+_OWN, _OTHERS, _OPEN = 3.0, 9.0, 40.0  # px at least to the whole of its curve and to others, and more than enough
 
-Ends = list[tuple[str, float, str, str, str]]
+
+@dc.dataclass(frozen=True, eq=False)
+class Curve:
+    """Points in a panel, in the units of its axes."""
+
+    axis: str
+    x: Array
+    y: Array
 
 
-def end_labels(
-    ends: Ends, axes: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float], gap: float = 0.0
-) -> tuple[list[Look], list[Look]]:
-    """One label behind the right end of each curve, pushed apart where they would overlap; and what is still to be
-    said where a legend takes the place of labels.
+@dc.dataclass(frozen=True, eq=False)
+class Label:
+    """What a curve is called; layer: the kind of a bound with its theorem, or ""."""
 
-    ends: (axis, value, text, colour, kind of bound with its theorem or ""). axes: of the panels, with their ranges.
-    sizes: their heights in px. gap: px between them; labels that do not fit beside the lower panel reach into it.
-    A curve that ends outside its axis has its label at the edge, with an arrow and its last value. Where there is a
-    legend that is one line, for `above_legend`.
+    curve: Curve
+    text: str
+    colour: str
+    layer: str
+
+
+@dc.dataclass(frozen=True, eq=False)
+class _End:
+    """Where a curve ends beside the drawing: px above the lower edge, "↑" or "↓" where that is beyond it, and the last
+    value."""
+
+    label: Label
+    pixel: float
+    arrow: str
+    value: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.arrow} {self.label.text}<br>({short_number(self.value)})" if self.arrow else self.label.text
+
+
+def place_labels(
+    labels: Sequence[Label],
+    curves: Sequence[Curve],
+    notes: Sequence[Look],
+    across: Mapping[str, Any],
+    axes: Mapping[str, Mapping[str, Any]],
+    sizes: Mapping[str, float],
+    gap: float = 0.0,
+) -> list[Look]:
+    """One label for each curve of `labels`.
+
+    A label stands behind the right end of its curve. Those that others would push away from there stand inside the
+    drawing, beside their curve and off all others, where there is room. A curve that ends outside its axis has its
+    label at the edge, with an arrow and its last value.
+
+    curves, notes: all that is drawn. across, axes: the axes with their ranges. sizes: the panels' heights in px. gap:
+    px between them; labels that do not fit beside the lower panel reach into it.
     """
-    labels, beyond = [], []
+    placed = []
     for axis, made in axes.items():
-        placed = []
-        for on, value, text, colour, layer in ends:
-            if on != axis or math.isnan(value):
-                continue
+        size, ends = sizes[axis], _ends(labels, axis, made, sizes[axis])
+        drawing = _Drawing([it for it in curves if it.axis == axis], across, made, size)
+        drawing.keep_off([it for it in notes if (it["xref"], it["yref"]) == ("x", axis)])
+        tried: list[_End] = []
+        while (end := _most_moved(ends, _behind(ends, size, axis, gap), tried)) is not None:
+            tried.append(end)
+            if beside := drawing.beside(end.label):
+                placed.append(beside)
+                ends.remove(end)
+        for end, centre in zip(ends, _behind(ends, size, axis, gap), strict=True):
             low, high = made["range"]
-            position = value
-            if made.get("type") == "log":
-                position = math.log10(value) if value > 0 else -math.inf
-            if not low - 1e-9 <= position <= high + 1e-9:
-                arrow, last = "↑" if position > high else "↓", short_number(value)
-                position = min(max(position, low), high)
-                words = f"{arrow} {text.replace('<br>', ' ')} ({last})"
-                beyond.append(note(words, x=1, y=0, colour=colour, size=12) | _named(layer))
-                text = f"{arrow} {text}<br>({last})"
-            placed.append(((position - low) / (high - low) * sizes[axis], position, text, colour, layer))
-        placed.sort()
-        heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, *_ in placed]
-        # None reaches below the axis, where the cursor says its value.
-        centres = [max(p[0], height / 2) for p, height in zip(placed, heights, strict=True)]
-        crowded = axis == "y2" and sum(heights) > sizes[axis]
-        places = spread(centres, heights, sizes[axis] + (gap - LABEL_HEIGHT if crowded else 0.0))
-        for (pixel, position, text, colour, layer), shown in zip(placed, places, strict=True):
-            place = {"yref": axis, "align": "left", "yanchor": "middle", "xshift": 6, "yshift": shown - pixel}
-            labels.append(note(text, x=1, y=position, colour=colour, size=13, **place) | _named(layer))
-    return labels, beyond
+            at = low + end.pixel / size * (high - low)
+            place = {"yref": axis, "align": "left", "yanchor": "middle", "xshift": 6, "yshift": centre - end.pixel}
+            words = note(end.text, x=1, y=at, colour=end.label.colour, size=13, **place)
+            placed.append(words | _named(end.label.layer))
+    return placed
+
+
+def beyond_axes(labels: Sequence[Label], axes: Mapping[str, Mapping[str, Any]]) -> list[Look]:
+    """A line of `above_legend` for each curve that ends outside its axis, where a legend takes the place of labels."""
+    lines = []
+    for axis, made in axes.items():
+        for end in _ends(labels, axis, made, 1.0):
+            if end.arrow:
+                text = end.text.replace("<br>", " ")
+                lines.append(note(text, x=1, y=0, colour=end.label.colour, size=12) | _named(end.label.layer))
+    return lines
+
+
+def _ends(labels: Sequence[Label], axis: str, made: Mapping[str, Any], size: float) -> list[_End]:
+    """Where the curves of a panel of this height end, from below."""
+    ends = []
+    for label in labels:
+        drawn = label.curve.y[np.isfinite(label.curve.y)]
+        if label.curve.axis == axis and len(drawn):
+            pixel = float(_pixels(drawn[-1:], made, size)[0])
+            slack = 1e-9 * size
+            arrow = "↑" if pixel > size + slack else "↓" if pixel < -slack else ""
+            ends.append(_End(label, min(max(pixel, 0.0), size), arrow, float(drawn[-1])))
+    return sorted(ends, key=lambda end: end.pixel)
+
+
+def _behind(ends: Sequence[_End], size: float, axis: str, gap: float) -> list[float]:
+    """Centres of the labels behind the ends of their curves; none reaches below the axis, where the cursor says its
+    value."""
+    heights = [_size(end.text)[1] for end in ends]
+    crowded = axis == "y2" and sum(heights) > size
+    centres = [max(end.pixel, height / 2) for end, height in zip(ends, heights, strict=True)]
+    return spread(centres, heights, size + (gap - LABEL_HEIGHT if crowded else 0.0))
+
+
+def _most_moved(ends: Sequence[_End], centres: Sequence[float], tried: Sequence[_End]) -> _End | None:
+    """The label that stands farthest from its curve's end, of those not tried yet; None where none is far."""
+    far = [
+        (abs(centre - end.pixel), end)
+        for end, centre in zip(ends, centres, strict=True)
+        if not end.arrow and end not in tried
+    ]
+    most, end = max(far, key=lambda each: each[0], default=(0.0, None))
+    return end if most > _FAR else None
+
+
+def _size(text: str) -> tuple[float, float]:
+    """Width and height of words in px, about."""
+    lines = text.replace("<b>", "").replace("</b>", "").split("<br>")
+    return _LETTER * max(len(line) for line in lines), LABEL_HEIGHT * len(lines)
+
+
+class _Drawing:
+    """A panel with its curves in px, and the labels that stand inside it so far."""
+
+    def __init__(self, curves: Sequence[Curve], across: Mapping[str, Any], upright: Mapping[str, Any], height: float):
+        self.across, self.upright, self.height = across, upright, height
+        self.points = [self._points(curve) for curve in curves]
+        self.taken: list[tuple[Array, Array]] = []  # centre, and half of the width and the height
+
+    def _points(self, curve: Curve) -> Array:
+        """Points of a curve in px, `_STEP` apart, those outside the drawing left out."""
+        x, y = _pixels(curve.x, self.across, _DRAWING), _pixels(curve.y, self.upright, self.height)
+        known = np.isfinite(x) & np.isfinite(y)
+        x, y = x[known], y[known]
+        far = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+        along = np.arange(0.0, far[-1] + _STEP, _STEP) if len(x) else far[:0]
+        points = np.column_stack([np.interp(along, far, values) if len(x) else along for values in (x, y)])
+        within = ((points >= 0.0) & (points <= (_DRAWING, self.height))).all(axis=1)
+        return points[within]
+
+    def keep_off(self, notes: Sequence[Look]) -> None:
+        """Leave the places of other words free."""
+        lows, highs = self._ends
+        for it in notes:
+            half = 0.5 * np.array(_size(it["text"]))
+            at = (np.array([it["x"], it["y"]]) - lows) / (highs - lows) * (_DRAWING, self.height)
+            shift = it.get("xshift", 0), it.get("yshift", 0)
+            side = (
+                {"left": 1, "right": -1}.get(it["xanchor"], 0),
+                {"bottom": 1, "top": -1}.get(it.get("yanchor", ""), 0),
+            )
+            self.taken.append((at + shift + side * half, half))
+
+    @property
+    def _ends(self) -> Array:
+        """The lower and the upper ends of both axes."""
+        return np.array([self.across["range"], self.upright["range"]]).T
+
+    def beside(self, label: Label) -> Look | None:
+        """The label on a side of its curve, where other curves are farthest; None without room."""
+        own, size = self._points(label.curve), np.array([_DRAWING, self.height])
+        half = 0.5 * np.array(_size(label.text))
+        away = _SIDES * (half + _AWAY)
+        centres = (own[:, None] + away).reshape(-1, 2)
+        room = np.full(len(centres), _OPEN)
+        for points in self.points:
+            if not np.array_equal(points, own):
+                room = np.minimum(room, _distances(centres, points, half))
+        for centre, taken in self.taken:
+            room = np.minimum(room, _distances(centres, centre[None], half + taken))
+        within = ((centres >= half) & (centres <= size - half)).all(axis=1)
+        room[~within | (_distances(centres, own, half) < _OWN)] = 0.0
+        if not (room >= _OTHERS).any():
+            return None
+        best = len(room) - 1 - int(np.argmax(room[::-1]))  # of several the one farthest to the right
+        self.taken.append((centres[best], half))
+        lows, highs = self._ends
+        x, y = lows + own[best // len(away)] / size * (highs - lows)
+        right, up = away[best % len(away)]
+        place = {"xref": "x", "yref": label.curve.axis, "xanchor": "center", "yanchor": "middle"}
+        place |= {"xshift": right, "yshift": up}
+        return note(label.text, x=x, y=y, colour=label.colour, size=13, **place) | _named(label.layer)
+
+
+def _distances(centres: Array, points: Array, half: Array) -> Array:
+    """px from each box to the nearest of some points."""
+    if not len(points):
+        return np.full(len(centres), math.inf)
+    apart = np.maximum(np.abs(centres[:, None] - points) - half, 0.0)
+    return np.asarray(np.hypot(apart[..., 0], apart[..., 1]).min(axis=1))
+
+
+def _pixels(values: Array, axis: Mapping[str, Any], size: float) -> Array:
+    """Places on an axis in px from its start; nan at or below 0 of a log axis, -inf for its last place there."""
+    low, high = axis["range"]
+    if axis.get("type") == "log":
+        values = np.log10(values, where=values > 0, out=np.full(len(values), -math.inf))
+    return (values - low) / (high - low) * size
 
 
 def _named(layer: str) -> Look:

@@ -74,7 +74,7 @@ def add_means(
     mean = measured.mean
     marker = markers(x, cursor, colour, symbol)
     chart.marked(x, np.where(mean >= floor, mean, np.nan), colour, name, marker, width=3, dash=dash)
-    chart.end(mean, label, colour)
+    chart.end(x, mean, label, colour)
     chart.zero_or_below(x, mean, colour, name, floor)
 
 

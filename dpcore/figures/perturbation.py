@@ -51,9 +51,8 @@ def excess_figure(
     floor = 10.0 ** powers[0]
     chart.proved(proved.x, proved.proved_low, proved.proved_high, colour, floor=floor)
     _means(chart, table, excess, epsilon, powers)
-    words = f"{place}: upper bound"
     told: Look = {"dash": "dash", "layer": f"upper {mechanism}", "text": constants(chosen)}
-    chart.curve(chosen.x, chosen.bound, colour, words, label=words, **told)
+    chart.curve(chosen.x, chosen.bound, colour, f"{place}: upper bound", label="upper bound", **told)
     if len(excess):
         rows = excess.groupby("x")[["lower_bound"]].max().reset_index()
         chart.against(rows.x, float(excess.nothing_learned.iloc[0]), rows.lower_bound, excess.lower_source)
@@ -63,7 +62,7 @@ def excess_figure(
     for interval, colour, words in _refused(table, chart):
         if interval:
             chart.shade(*interval, colour, 0.12)
-            chart.notes.append(_upright(words, interval, colour, low=0.02))
+            chart.notes.append(_upright(words, interval, colour, low=0.27))
     across = _across(chart, table, "privacy budget ε  (smaller = more private)")
     return chart.beside([across, across], chart.log_axis(*powers), phone=(54, 26))  # half a cursor flag on the right
 
@@ -116,7 +115,7 @@ def _means(
         cls = mechanism_class(key)
         colour, name = chart.colours[cls.family], PERTURBATIONS[cls.place]
         look: Look = {"mode": "lines+markers", "marker": marker_of(cls, chart.theme, 7)}
-        chart.curve(rows.x, rows["mean"], colour, name, label=name, width=3, **look)
+        chart.curve(rows.x, rows["mean"], colour, name, label=cls.place, width=3, **look)
         chart.zero_or_below(rows.x, rows["mean"], colour, name, 10.0 ** powers[0])
     for key, rows in shown.items():
         drawn = rows["mean"].between(10.0 ** powers[0], 10.0 ** powers[1])

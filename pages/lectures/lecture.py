@@ -43,7 +43,7 @@ def lecture(page: str) -> Iterator[None]:
         st.session_state.pop(_ENTERED, None)
         screen.leave()
         if found:
-            st.html(framed(found, strong=True))
+            st.html(framed(found))
         yield
         with st.sidebar.container(horizontal=True, gap="small", key="lectures"):
             _offer([story for story in of_page(page) if story.name != _TOUR])

@@ -15,7 +15,7 @@ from pages.perturbation import words
 from pages.perturbation.beside import SIDES, first_repetitions, show_beside
 from pages.server import prefetch
 from pages.ui.code import verbatim
-from pages.ui.html import framed, plain
+from pages.ui.html import plain
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, defaults_of, norm_of, pick_source, sizes_of, switch
@@ -90,8 +90,6 @@ told = made_once(
 )
 lower = hardest_line(hard, controls.epsilon, controls.n) or told.lower
 page.headline(f"Computing: {progress}" if progress else told.takeaway, colour=FAMILIES[theme][told.winner])
-same, guarantee = told.guarantee
-page.above_chart(framed(guarantee, strong=not same))
 figure, sentence = picture_at(controls)
 page.chart(
     figure,

@@ -16,7 +16,7 @@ from dpcore.mechanisms.gradient.base import AUTO_CLASSES
 from pages.ui.chips import chips_beside
 from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.html import readable
-from pages.ui.numbers import rounded
+from pages.ui.numbers import cost, rounded
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed, certified, comparison_of, infimum_of, neighbours_line, records_line
 from pages.ui.verdict import NO_LOWER, verdict
@@ -34,7 +34,6 @@ class Words:
 
     takeaway: str
     winner: str
-    guarantee: tuple[bool, str]
     verdict: str
     lower: str
     caption: str
@@ -47,7 +46,6 @@ def words_of(experiment: Experiment, table: pd.DataFrame, chosen: str, epsilon: 
     return Words(
         takeaway(at_cursor),
         winner(at_cursor),
-        guarantee(at_cursor),
         verdict_of(table, chosen, epsilon),
         lower_line(at_cursor[at_cursor.metric == "excess_empirical_risk"], source.key),
         caption(experiment, table, epsilon),
@@ -60,9 +58,8 @@ def takeaway(table: pd.DataFrame) -> str:
 
     table: the rows at the cursor.
     """
-    first, duel = table.iloc[0], _duel(table)
     refused = [_refusal(row, table) for _, row in table[table.status != "ok"].iterrows()]
-    return " ".join(refused) or (f"At ε = {first.epsilon:g}, {duel}." if duel else "")
+    return " ".join(refused) or f"At ε = {table.epsilon.iloc[0]:g}, {_duel(table)}."
 
 
 def winner(table: pd.DataFrame) -> str:
@@ -76,24 +73,26 @@ def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
     return found.iloc[0] if len(found) else None
 
 
-def _duel(table: pd.DataFrame) -> str | None:
-    """The smallest excess risk, unless it is too close to call."""
-    found = [_excess(table, key) for key in table.mechanism.unique()]
-    rows = sorted((row for row in found if row is not None), key=lambda row: float(row["mean"]))
-    if len(rows) < 2:
-        return None
-    best, second = rows[:2]
-    places = [mechanism_class(row.mechanism).place for row in rows]
-    digits = next((d for d in (2, 3) if rounded(best["mean"], d) != rounded(second["mean"], d)), 4)
-    values = [rounded(row["mean"], digits) for row in rows]
-    rest = "".join(f", {place} {value}" for place, value in zip(places[2:], values[2:], strict=True))
+def _duel(table: pd.DataFrame) -> str:
+    """The perturbation that costs least, unless it is too close to call; table: none is refused."""
+    rows = table[table.metric == "excess_empirical_risk"].sort_values("mean")
+    best, second = rows.iloc[0], rows.iloc[1]
+    nothing = float(best.nothing_learned)
+    places = [mechanism_class(key).place for key in rows.mechanism]
+    if not best["mean"] < nothing:
+        return f"**no model learns anything**: noise in the {places[0]} costs least, and more than there is to learn"
+    digits = next(
+        (d for d in (2, 3) if len({cost(mean, nothing, d) for mean in (best["mean"], second["mean"])}) > 1), 4
+    )
+    shares = [cost(mean, nothing, digits) if mean < nothing else "all" for mean in rows["mean"]]
     error = 2.0 * math.hypot(best.se, second.se)
     if abs(best["mean"] - second["mean"]) <= error:
-        return (
-            f"noise in the **{places[0]}** and in the {places[1]} costs the same within the error of the draws: excess "
-            f"risk {values[0]} and {values[1]}, ± {rounded(error / 2.0, 1)}{rest}"
-        )
-    return f"noise in the **{places[0]}** costs least: excess risk **{values[0]}**, {places[1]} {values[1]}{rest}"
+        told = f"noise in the **{places[0]}** and in the {places[1]} costs the same within the error of the draws: "
+        told += f"**{shares[0]}** and {shares[1]} of what can be learned, ± {cost(error / 2.0, nothing, 1)}"
+        places, shares = places[1:], shares[1:]
+    else:
+        told = f"noise in the **{places[0]}** costs least: **{shares[0]}** of what can be learned"
+    return told + "".join(f", in the {place} {share}" for place, share in zip(places[1:], shares[1:], strict=True))
 
 
 def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
@@ -104,11 +103,11 @@ def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
     rows = table[(table.metric == "excess_empirical_risk") & (table["mean"] < table.nothing_learned)]
     for _, top in rows.sort_values("mean").head(1).iterrows():
         text += f", or use {PERTURBATIONS[mechanism_class(top.mechanism).place]} "
-        text += f"(excess risk **{rounded(top['mean'])}**)"
+        text += f"(it costs **{cost(top['mean'], top.nothing_learned)}** of what can be learned)"
     return f"{text}."
 
 
-def guarantee(table: pd.DataFrame) -> tuple[bool, str]:
+def guarantee(table: pd.DataFrame) -> str:
     """Whether all curves have the same guarantee at the cursor, and which ones they have.
 
     table: the rows at the cursor.
@@ -116,9 +115,9 @@ def guarantee(table: pd.DataFrame) -> tuple[bool, str]:
     released = table[table.status == "ok"].drop_duplicates("mechanism")
     texts = {row.mechanism: _budget(row) for _, row in released.iterrows()}
     if len(set(texts.values())) <= 1:
-        return True, f"Same guarantee: {next(iter(texts.values()), 'none')}"
+        return f"**Same guarantee:** {next(iter(texts.values()), 'none')}."
     parts = [f"{mechanism_class(key).place} {text}" for key, text in texts.items()]
-    return False, f"Not the same guarantee: {', '.join(parts)}"
+    return f"**Not the same guarantee:** {', '.join(parts)}."
 
 
 def _budget(row: pd.Series) -> str:
@@ -155,9 +154,9 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str, str]]:
 
 
 def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
-    """Small print below the chart: the quantity, its error, the bands."""
+    """Small print below the chart: the guarantee, the quantity and its error."""
     sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
-    text = f"Mean training loss above {infimum_of(experiment.problem)}"
+    text = f"{guarantee(table[table.x == epsilon])} Mean training loss above {infimum_of(experiment.problem)}"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
         text += f": exact for output perturbation, from {draws} for the others"

@@ -24,10 +24,10 @@ def emphasised(sentence: str, colour: str) -> str:
     return f'<p style="font-size:1.25rem;line-height:1.4;margin:0" class="takeaway">{marked}</p>'
 
 
-def framed(text: str, *, strong: bool) -> str:
-    """A short remark in a frame as HTML; a strong one is a warning. st.badge would cut it on a phone."""
-    look = "border:2px solid;font-weight:600" if strong else "border:1px solid"
-    style = f"display:inline-block;{look};border-radius:0.5rem;padding:0.1rem 0.6rem;font-size:0.875rem"
+def framed(text: str) -> str:
+    """A short warning in a frame as HTML; st.badge would cut it on a phone."""
+    style = "display:inline-block;border:2px solid;font-weight:600;border-radius:0.5rem;padding:0.1rem 0.6rem"
+    style += ";font-size:0.875rem"
     return f'<span style="{style}">{html.escape(text)}</span>'
 
 

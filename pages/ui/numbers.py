@@ -51,13 +51,13 @@ def points(value: float) -> str:
     return f"{shown} point" if shown in ("1.0", "−1.0") else f"{shown} points"
 
 
-def cost(excess: float, nothing: float) -> str:
-    """An excess risk as a share of what can be learned, that is of the excess risk of learning nothing.
+def cost(excess: float, nothing: float, digits: int = 2) -> str:
+    """An excess risk as a share of what can be learned, that is of the excess risk of learning nothing, which is > 0.
 
-    >>> cost(0.0001, 0.25), cost(0.006, 0.25), cost(0.09, 0.25), cost(-0.01, 0.25)
-    ('0.04%', '2.4%', '36%', '0%')
+    >>> cost(0.0001, 0.25), cost(0.006, 0.25), cost(0.09, 0.25), cost(0.0912, 0.25, 3), cost(-0.01, 0.25)
+    ('0.04%', '2.4%', '36%', '36.5%', '0%')
     """
-    return f"{float(f'{100 * max(excess / nothing, 0.0):.2g}'):g}%"
+    return f"{rounded(100 * max(excess / nothing, 0.0), digits)}%"
 
 
 def rate(slope: float) -> str:

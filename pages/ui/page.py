@@ -56,10 +56,6 @@ class Page:
             self.over_chart = self.left.container(horizontal=True, vertical_alignment="center")
         self._chart = self.left.container(key="chart")
 
-    def above_chart(self, remark: str) -> None:
-        """HTML of one line between the pickers and the chart; before `chart`."""
-        self._chart.html(remark, width="content")
-
     def chart(
         self,
         figure: Figure,

@@ -5,13 +5,14 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 import dpcore
 from dpcore import Experiment, Problem
 from dpcore.figures.chart import Chart
-from dpcore.figures.labels import LABEL_HEIGHT, end_labels, spread
+from dpcore.figures.labels import LABEL_HEIGHT, Curve, Label, beyond_axes, place_labels, spread
 from dpcore.figures.overview import bells_figure, price_figure
-from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED, TEXT, short_number
+from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED, TEXT, note, short_number
 
 from ..flat_fields import experiment_of
 
@@ -144,10 +145,15 @@ def test_bells_are_as_far_apart_as_their_limit_says_on_one_axis(limit):
     )
 
 
+def named(text: str, x: ArrayLike, y: ArrayLike, axis: str = "y") -> Label:
+    return Label(Curve(axis, np.asarray(x), np.asarray(y)), text, "#000000", "")
+
+
 def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     values = {"above": 3000.0, "below": 3e-7, "inside": 1.0, "nowhere": math.nan}
-    ends = [("y", value, name, "#000000", "") for name, value in values.items()]
-    labels, beyond = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0})
+    ends = [named(name, [0.0], [value]) for name, value in values.items()]
+    axes = {"y": {"range": [-2.0, 1.0], "type": "log"}}
+    labels = place_labels(ends, [], [], {"range": [0.0, 1.0]}, axes, {"y": 300.0})
     assert {(label["text"], label["y"]) for label in labels} == {
         ("↑ above<br>(3k)", 1.0),
         ("↓ below<br>(3·10⁻⁷)", -2.0),
@@ -155,20 +161,48 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     }
     lowest = min(labels, key=lambda label: label["y"])
     assert lowest["yshift"] == LABEL_HEIGHT, "none of its two lines lies below the axis"
-    assert [label["text"] for label in beyond] == ["↑ above (3k)", "↓ below (3·10⁻⁷)"]
+    assert [label["text"] for label in beyond_axes(ends, axes)] == ["↓ below (3·10⁻⁷)", "↑ above (3k)"]
+
+
+def test_labels_of_curves_that_end_together_stand_beside_their_curves_and_off_all_others():
+    x = np.linspace(0.0, 1.0, 50)
+    ends = [named(f"power {k}", x, 0.2 + 0.6 * (1.0 - x) ** k) for k in (1, 2, 8)]
+    words = note("in the way", x=0.6, y=0.8, colour="#000000", size=13, xref="x", yref="y", xanchor="center")
+    axes, across, height = {"y": {"range": [0.0, 1.0]}}, {"range": [0.0, 1.0]}, 300.0
+    labels = place_labels(ends, [it.curve for it in ends], [words], across, axes, {"y": height})
+    assert {it["text"] for it in labels} == {it.text for it in ends}
+    behind = [it for it in labels if it["xref"] == "paper"]
+    assert len(behind) == 1 and abs(behind[0]["yshift"]) < LABEL_HEIGHT / 2
+    boxes = [(400 * words["x"], height * words["y"])]
+    for it in labels:
+        if it in behind:
+            continue
+        centre = 400 * it["x"] + it["xshift"], height * it["y"] + it["yshift"]
+        away = {}
+        for end in ends:
+            across_, up = (400 * end.curve.x - centre[0], height * end.curve.y - centre[1])
+            half = 6.0 * len(it["text"]) / 2, LABEL_HEIGHT / 2
+            away[end.text] = np.hypot(
+                *(np.maximum(abs(d) - h, 0) for d, h in zip((across_, up), half, strict=True))
+            ).min()
+        own = away.pop(it["text"])
+        assert 0.0 < own < 12.0 and min(away.values()) >= 8.0, "nearer to its own curve than to any other"
+        assert all(abs(centre[0] - x) > 60 or abs(centre[1] - y) >= LABEL_HEIGHT for x, y in boxes)
+        boxes.append(centre)
 
 
 def test_labels_that_do_not_fit_beside_a_lower_panel_reach_into_the_gap_above_it():
-    ends, axes = [("y2", 0.0, f"{k}<br>of five", "#000000", "") for k in range(5)], {"y2": {"range": [0.0, 1.0]}}
-    heights = sorted(each["yshift"] for each in end_labels(ends, axes, {"y2": 130.0}, 62)[0])
+    ends = [named(f"{k}<br>of five", [math.nan], [0.0], "y2") for k in range(5)]
+    across, axes = {"range": [0.0, 1.0]}, {"y2": {"range": [0.0, 1.0]}}
+    heights = sorted(each["yshift"] for each in place_labels(ends, [], [], across, axes, {"y2": 130.0}, 62))
     assert heights[0] == LABEL_HEIGHT, "none is below the axis"
     assert heights[-1] == 9 * LABEL_HEIGHT < 130 + 62 - LABEL_HEIGHT
 
 
 def test_a_legend_is_preceded_by_what_ends_outside_its_axis():
-    chart = Chart("light", 400)
+    chart = Chart("light", 400, upper=0.5)
     for value, name, axis in ((3e-7, "low", "y2"), (3000.0, "high", "y2"), (-5.0, "first", "y"), (0.5, "inside", "y")):
-        chart.end([value], name, "#000000", axis)
+        chart.end([0.0], [value], name, "#000000", axis)
     across, upright, lower = chart.log_axis(-2, 1), chart.axis(range=[0, 1]), chart.log_axis(-2, 1)
     narrow = chart.beside([across, across], upright, lower, drop=50).layout.meta["narrow"]
     said = ["↓ first (−5)", "↓ low (3·10⁻⁷)", "↑ high (3k)"]

@@ -90,8 +90,8 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
     assert named(figure, "objective: refused").showlegend and not named(figure, "output: refused").showlegend
     layouts = figure.layout, figure.layout.meta["narrow"]
     said = [[note["text"] for note in layout["annotations"]] for layout in layouts]
-    assert [set(texts) & {"objective: refused", "output perturbation"} for texts in said] == [
-        {"objective: refused", "output perturbation"},
+    assert [set(texts) & {"objective: refused", "output"} for texts in said] == [
+        {"objective: refused", "output"},
         set(),
     ]
     assert not figure.layout.showlegend and figure.layout.meta["narrow"]["showlegend"]

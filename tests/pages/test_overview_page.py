@@ -62,7 +62,7 @@ def test_perturbation_shows_the_same_number():
     """One state, one number: the same split, releases and reference."""
     row = row_of()
     page = finished(open_app("perturbation/page.py", records="synthetic"))
-    assert f"excess risk {row['mean']:.2g}" in plain_headline(page).replace("**", "")
+    assert f"least: {cost(row['mean'], row.nothing_learned)} of what" in plain_headline(page).replace("**", "")
     assert f"noise {row['mean'] - row.noiseless:.2g}</b>" in open_figure(open_page())
 
 

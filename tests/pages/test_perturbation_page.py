@@ -72,38 +72,46 @@ def rows(answer, question, *step, se=0.001, noise="gaussian", **more) -> pd.Data
 
 def test_the_sentence_names_the_winner_and_all_numbers():
     said = words.takeaway(rows(0.02, 0.005))
-    assert said == "At ε = 0.5, noise in the **objective** costs least: excess risk **0.005**, output 0.02."
+    assert (
+        said == "At ε = 0.5, noise in the **objective** costs least: **1%** of what can be learned, in the output 4%."
+    )
     said = words.takeaway(rows(0.02, 0.005, 0.001))
-    assert said.endswith("noise in the **gradient** costs least: excess risk **0.001**, objective 0.005, output 0.02.")
-    assert "in the **output** costs least: excess risk **0.02**, objective 0.05." in words.takeaway(rows(0.02, 0.05))
+    assert said.endswith(
+        "**gradient** costs least: **0.2%** of what can be learned, in the objective 1%, in the output 4%."
+    )
+    said = words.takeaway(rows(0.02, 0.7))
+    assert said.endswith("in the **output** costs least: **4%** of what can be learned, in the objective all.")
+    said = words.takeaway(rows(0.7, 0.5))
+    assert tells(said, "**no model learns anything**", "in the objective costs least, and more than there is to learn.")
     assert words.winner(rows(0.02, 0.05)) == "output" and words.winner(rows(0.02, 0.005)) == "objective"
     assert words.winner(rows(0.02, 0.05, 0.01)) == "gradient"
 
 
 def test_what_the_draws_cannot_tell_is_no_difference():
     said = words.takeaway(rows(0.02, 0.0185, se=0.001))
-    assert "costs the same within the error" in said and "0.018 and 0.02, ± 0.001" in said
+    assert "costs the same within the error" in said and "**3.7%** and 4% of what can be learned, ± 0.2%" in said
     assert "costs least" in words.takeaway(rows(0.02, 0.0185, se=0.0001))
     said = words.takeaway(rows(0.5, 0.02, 0.0185, se=0.001))
-    assert tells(said, "**gradient** and in the objective", "0.018 and 0.02, ± 0.001, output 0.5.")
+    assert tells(said, "**gradient** and in the objective", "**3.7%** and 4% of", "± 0.3%, in the output all.")
 
 
 def test_a_refusal_says_what_the_rule_and_what_to_do():
     said = words.takeaway(rows(0.3, None))
     assert tells(said, "Objective perturbation gives **no guarantee**", "λ > 0.02", "(here 0.01)", "Raise λ or ε")
-    assert tells(said, "or use output perturbation", "**0.3**")
+    assert tells(said, "or use output perturbation (it costs **60%** of what can be learned)")
     assert "use" not in words.takeaway(rows(None, None)) and "use" not in words.takeaway(rows(0.6, None))
-    assert tells(words.takeaway(rows(0.3, None, 0.1)), "or use gradient perturbation", "**0.1**")
+    assert tells(words.takeaway(rows(0.3, None, 0.1)), "or use gradient perturbation", "**20%**")
     assert words.winner(rows(None, None)) == "output"
 
 
 def test_different_guarantees_are_never_called_the_same():
-    assert words.guarantee(rows(0.1, 0.2)) == (True, "Same guarantee: (0.5, 10⁻⁶)")
-    assert words.guarantee(rows(0.1, 0.2, noise="gamma")) == (True, "Same guarantee: ε = 0.5")
+    assert words.guarantee(rows(0.1, 0.2)) == "**Same guarantee:** (0.5, 10⁻⁶)."
+    assert words.guarantee(rows(0.1, 0.2, noise="gamma")) == "**Same guarantee:** ε = 0.5."
     published = rows(0.1, 0.2)
     published.loc[1, "spent_epsilon"] = 0.7
-    assert words.guarantee(published) == (False, "Not the same guarantee: output (0.5, 10⁻⁶), objective (0.7, 10⁻⁶)")
-    assert words.guarantee(rows(None, None)) == (True, "Same guarantee: none")
+    told = "**Not the same guarantee:** output (0.5, 10⁻⁶), objective (0.7, 10⁻⁶)."
+    assert words.guarantee(published) == told
+    assert words.guarantee(rows(None, None)) == "**Same guarantee:** none."
 
 
 @pytest.mark.parametrize(
@@ -124,11 +132,10 @@ def test_data_have_a_column_a_curve_and_an_error_where_there_is_one():
         assert (f"{curve} se" in shown) == (mechanism != "output_gaussian"), "one is exact"
 
 
-def test_the_hardest_records_come_after_the_chart_and_are_drawn_for_the_chosen_mechanism():
+def test_the_hardest_records_are_drawn_for_the_chosen_mechanism():
     for place, key in (("output", "output_gaussian"), ("objective", "objective_gaussian")):
-        page = open_page(n=300, lam=0.02, place=place)
-        assert not page.exception and not _curves(page, "hardest records known")
-        page = finished(page)
+        page = finished(open_page(n=300, lam=0.02, place=place))
+        assert not page.exception
         problem = dpcore.Problem("synthetic", 300, 8, delta=1e-7, lam=0.02, theta_norm=BALL, seed=7)
         found = hardest(hardest_question(problem, dpcore.make_mechanism(key)))
         (thin,) = _curves(page, "hardest records known")
@@ -154,8 +161,8 @@ def test_the_default_state_teaches_without_a_click():
     assert not page.exception and not page.error
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == spaced(plain(words.takeaway(here)))
-    assert tells(said, "noise in the objective costs least", "gradient 0.02")
-    assert "Same guarantee: (1, 10⁻⁷)" in texts(page)
+    assert tells(said, "noise in the objective costs least", "of what can be learned, in the gradient 8")
+    assert "**Same guarantee:** (1, 10⁻⁷)" in captions(page)
     problem = dpcore.Problem("synthetic", n=2_000, lam=0.005, delta=1e-7, theta_norm=BALL, seed=7)
     chain = proof_chain(ProofQuestion(dpcore.make_mechanism("objective_gaussian"), problem, 1.0, 50))
     assert proof_caption(chain) in captions(page)

@@ -35,7 +35,7 @@ def regret_figure(curve: RegretCurve, plain: RegretCurve, *, steps: int, theme: 
     sizes = np.where(curve.steps == steps, 12.0, 7.0)
     marker = {"symbol": "x", "size": sizes, "color": colour, "opacity": 1}
     chart.marked(curve.steps, np.where(curve.expected > 0, curve.expected, np.nan), colour, "private", marker, width=3)
-    chart.end(curve.expected, "private", colour)
+    chart.end(curve.steps, curve.expected, "private", colour)
     chart.heading("mean regret, against the best arm")
     if hidden := int((curve.expected <= 0.0).sum()):
         text = f"not drawn: {hidden} of the means, which are not above 0"
@@ -67,7 +67,7 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
     T, p = float(play.plan.steps), play.plan.spec.p
     chart.curve(play.marks[1:], play.leader[1:] + 1, quiet, "best arm so far", width=2)
     chart.traces[-1]["line"] |= {"shape": "hv"}
-    chart.end(play.leader + 1, "best arm", quiet)
+    chart.end(play.marks, play.leader + 1, "best arm", quiet)
     chart.marks(
         np.arange(1, len(play.arms) + 1, every),
         play.arms[::every] + 1,
@@ -86,7 +86,7 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
         look = {"symbol": symbol, "size": 10, "color": colour, "line": {"color": colour, "width": 2}}
         more = {"cliponaxis": False, "showlegend": True, "hovertemplate": f"{name}: %{{y:.4~g}}<extra></extra>"}
         chart.marks(np.array([T]), np.array([y]), look, "y2", name=name, **more)
-        chart.end([y], name, colour, "y2")
+        chart.end([T], [y], name, colour, "y2")
     heights = np.concatenate([play.q10, play.q90, play.regret, [0.0, play.bound, play.one_run]])
     low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
     panel = [low - 0.06 * (high - low), high + 0.06 * (high - low)]
