@@ -11,7 +11,7 @@ from ..mechanisms import mechanism_class
 from ..mechanisms.base import Family
 from .chart import Chart
 from .figure import Figure
-from .style import PERTURBATIONS, Look, Theme, plain_number, short_number, with_opacity
+from .style import Look, Theme, plain_number, short_number, with_opacity
 from .theorems import constants
 
 _LEAST_TOP = 0.1  # of the axis of excess risk, which is doubled until it ends above "learns nothing"
@@ -50,7 +50,7 @@ def price_figure(
     chart.proved(proved.x, proved.proved_low, proved.proved_high, main, floor=0.0)
     bound: Look = {"dash": "dash", "layer": f"upper {kind.key}", "text": constants(excess)}
     chart.curve(excess.x, excess.bound, main, "upper bound", label="upper bound", **bound)
-    chart.curve(excess.x, excess["mean"], main, "measured", label=f"{PERTURBATIONS[kind.place]}", width=3)
+    chart.curve(excess.x, excess["mean"], main, "measured", label="measured", width=3)
     if math.isfinite(nothing):
         chart.level(budgets, nothing, chart.muted, "learns nothing", label="learns nothing", dash="dash")
     for row in excess[excess.x == epsilon].itertuples():

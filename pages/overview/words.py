@@ -16,6 +16,7 @@ from dpcore.data import Source
 from dpcore.experiments.metrics import risk
 from dpcore.experiments.tuning_gap import regret_at
 from dpcore.figures.figure import Figure
+from dpcore.figures.style import PERTURBATIONS
 from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.base import Mechanism
 from pages.ui.code import experiment_call, redrawn
@@ -77,16 +78,16 @@ def of_100(limit: float) -> int:
 def attacker(limit: float) -> str:
     """What the bells show, below them."""
     return (
-        f"An attacker is right at most {of_100(limit)} times in 100, a coin 50: the bells stand as far apart as that "
-        "allows."
+        f"With this noise an attacker is right at most {of_100(limit)} times in 100, a coin 50: the bells stand as far "
+        "apart as that allows."
     )
 
 
 def caption(experiment: Experiment) -> str:
     """What the curves are."""
     return (
-        f"Thick: mean of {experiment.repetitions} releases. Dashed: proved for all records. Floor: the cost of "
-        "regularisation alone."
+        f"Thick: mean of {experiment.repetitions} releases by {PERTURBATIONS[_mechanism(experiment).place]}. Dashed: "
+        "proved for all records. Floor: regularisation alone."
     )
 
 
