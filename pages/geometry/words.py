@@ -149,17 +149,14 @@ def people_takeaway(found: ExcessByN, state: GeometryState) -> str:
     k = nearest(found.n, state.n)
     if found.reasons[k]:
         return f"**Nothing is released**: {readable(found.reasons[k])}."
-    mean = found.private.mean[k]
     measured, bound, _ = found.exponents
-    text = (
-        f"At {state.words} and n = {found.n[k]:,.0f} one pass leaves an excess risk of **{rounded(mean, 2)}**; "
-        f"learning nothing leaves {rounded(found.nothing, 2)}."
-    )
+    lost = cost(found.private.mean[k], found.nothing)
+    text = f"At {state.words} and n = {found.n[k]:,.0f} one pass loses **{lost} of what can be learned**."
     if measured is not None and measured >= 0.0:
-        return f"{text} It does not fall with n here."
+        return f"{text} The loss does not fall with n here."
     if measured is not None and bound is not None:
-        return f"{text} It falls like **{rate(measured)}**, its upper bound like {rate(bound)}."
-    return f"{text} It follows no single power of n here." if measured is None else text
+        return f"{text} The loss falls like **{rate(measured)}**, its upper bound like {rate(bound)}."
+    return f"{text} The loss follows no single power of n here." if measured is None else text
 
 
 def people_verdict(found: ExcessByN, state: GeometryState) -> str:

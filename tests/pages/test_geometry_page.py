@@ -70,12 +70,12 @@ def test_against_n_one_pass_beside_its_bound(name):
     found = excess_by_n.excess_against_n(here.p_norm, d=16, runs=words.RUNS, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
     assert tells(said(page), f"At {here.words} and n = 10,000 ")
-    assert f"leaves an excess risk of {rounded(found.private.mean[k], 2)}" in said(page)
+    assert f"one pass loses {cost(found.private.mean[k], found.nothing)} of what can be learned" in said(page)
     assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
     assert found.private.mean[k] < found.bound[k]
     assert np.isfinite(found.proved).any() == (name == "1.5") == ("records, not private" in str(charts(page)))
     measured, _, work = found.exponents
-    falls = "It follows no single power of n here" if measured is None else f"It falls like {rate(measured)}"
+    falls = "follows no single power of n here" if measured is None else f"The loss falls like {rate(measured)}"
     assert falls in said(page) and found.private.mean[-1] < 0.1 * found.nothing
     assert work == pytest.approx(1.0, abs=0.15) and f"{rate(work)}: linear time" in texts(page)
     many = "" if found.passes is None else " 10 times, not once"
