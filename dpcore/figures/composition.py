@@ -1,5 +1,6 @@
 """Accounting of a run: epsilon against steps by every method."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,8 +9,9 @@ from ..accounting.ledger import EpsilonCurve, Kind
 from ..core.arrays import Array
 from .chart import Chart
 from .figure import Figure
+from .labels import LABEL_HEIGHT, spread
 from .log_chart import titled
-from .style import Look, Theme
+from .style import Look, Theme, plain_number, with_opacity
 
 # Name, line and width. Line is kind: proved ones are dashed the more loosely the looser they are, a claim is dotted.
 _LOOKS: dict[Kind, tuple[str, str, float]] = {
@@ -56,7 +58,7 @@ def ledger_figure(
     across = f"{level}, ε = {target:g}"
     chart.level(span, target, plain, across, label=across, width=1)
     here = list(steps).index(at)
-    _dots(chart, [float(at)] * len(curves), [float(curve.epsilon[here]) for curve in curves], colour)
+    _dots(chart, float(at), np.array([curve.epsilon[here] for curve in curves]), span, colour)
     chart.heading("ε by each accounting method")
     chart.cursor(at, f"{letter} = {at:,}")
     axes = chart.cursor_axes(span, at, (520, 230), room=68)
@@ -88,7 +90,25 @@ def _cross_at_end(heights: Array, colour: str) -> Look:
     return {"mode": "lines+markers", "marker": cross}
 
 
-def _dots(chart: Chart, x: list[float], y: list[float], colour: str) -> None:
+def _dots(chart: Chart, at: float, heights: Array, span: tuple[int, int], colour: str) -> None:
+    """Add what stands where curves meet the cursor, with their values where rising curves leave room: the largest above
+    on the left, the others below on the right, at an end of the axis all on its inner side."""
     edge = {"color": chart.paper, "width": 1.5}
     look = {"color": colour, "size": 10, "symbol": "triangle-up", "line": edge}
-    chart.marks(np.array(x), np.array(y), look, showlegend=False, hoverinfo="skip")
+    chart.marks(np.full(len(heights), at), heights, look, showlegend=False, hoverinfo="skip")
+    (low, high), size = _POWERS, chart.panels["y"]
+    shown = np.sort(heights[(heights > 10.0**low) & (heights < 10.0**high)])
+    told = {plain_number(float(f"{height:.3g}")): math.log10(height) for height in shown}
+    most = list(told)[-1:]
+    for on, away in (("right", -1.0), ("left", 1.0)):
+        here = {
+            text: power
+            for text, power in told.items()
+            if (on == "left") == (at > span[0] if text in most else at == span[1])
+        }
+        place: Look = {"xref": "x", "yref": "y", "xanchor": "left" if on == "right" else "right", "xshift": -8.0 * away}
+        place |= {"yanchor": "middle", "bgcolor": with_opacity(chart.paper, 0.8), "borderpad": 0}
+        pixels = [(power - low) / (high - low) * size for power in here.values()]
+        apart = spread([pixel + 10.0 * away for pixel in pixels], [LABEL_HEIGHT] * len(here), size)
+        for (text, power), pixel, moved in zip(here.items(), pixels, apart, strict=True):
+            chart.write(text, math.log10(at), power, colour, yshift=moved - pixel, **place)

@@ -123,7 +123,7 @@ def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
     ):
         told: Look = {"showlegend": True, "hoverinfo": "skip", "cliponaxis": clipped}
         chart.marks(points[:, 0], points[:, 1], marker, name=name, **told)
-    hover = "model (%{x:.2f}, %{y:.2f})<br>%{customdata} times<extra></extra>"
+    hover = "model (%{x:.2f}, %{y:.2f})<br>of %{customdata} noisy means<extra></extra>"
     chart.traces[-2] |= {"customdata": times, "hovertemplate": hover}
     both = chart.axis(range=[-REACH, REACH], tickvals=[-1.0, 0.0, 1.0], constrain="domain")
     chart.heading(f"the ball ‖x‖ ≤ 1 in two dimensions, p = {order_text(found.p_norm)}")

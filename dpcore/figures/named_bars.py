@@ -40,7 +40,8 @@ def exhibits_figure(
         (np.maximum(bounds[0], 1.0), bounds[1], "95%", 0.35),
     ):
         hover = f"at least %{{customdata:.3g}} times the published value ({share} confidence)"
-        _add(chart, places, start, end, f"certified, {share} confidence", hover, opacity, width=0.55, edge=1)
+        name, ink = f"certified, {share} confidence", chart.colours["frank_wolfe"]
+        _add(chart, places, start, end, name, hover, ink, opacity)
     chart.marks(
         np.array(exact, float),
         places,
@@ -61,49 +62,54 @@ def corrections_figure(
     names: Sequence[str],
     times: Sequence[float],
     kinds: Sequence[str],
-    legend: Mapping[Any, str],
+    headings: Mapping[Any, str],
     *,
     theme: Theme,
     height: int,
 ) -> Figure:
-    """A bar for each name, top to bottom, by what is wrong.
+    """A bar for each name, below a heading that says what is wrong.
 
-    times: how far the published value is from the correct one, >= 1. kinds: a key of `legend` for each name; they fade
-    in the order of `legend`, whose values are what the legend says.
+    times: how far the published value is from the correct one, >= 1. kinds: a key of `headings` for each name; those of
+    the last heading are harmless, and muted.
     """
     chart = Chart(theme, height, left=260, right=18, top=14)
-    places, lengths = np.arange(len(names))[::-1], np.array(times, float)
-    for (kind, words), opacity in zip(legend.items(), np.linspace(0.9, 0.0, len(legend)), strict=True):
+    lengths, rows = np.array(times, float), list[str]()
+    inks = [chart.colours["frank_wolfe"]] * (len(headings) - 1) + [chart.muted]
+    for (kind, words), ink in zip(headings.items(), inks, strict=True):
         here = np.array([each == kind for each in kinds])
-        hover = f"%{{customdata:,.3g}} times: {words}"
-        start, end = np.ones(here.sum()), lengths[here]
-        _add(chart, places[here], start, end, words, hover, float(opacity), width=0.45, edge=1.5)
+        top = len(names) + len(headings) - 1 - len(rows)
+        chart.write(f"<b>{words}</b>", 0, top, ink, yref="y", xanchor="left", bgcolor=chart.paper)
+        places, hover = top - 1 - np.arange(here.sum()), f"%{{customdata:,.3g}} times: {words}"
+        _add(chart, places, np.ones(here.sum()), lengths[here], words, hover, ink, 0.9, showlegend=False)
+        rows += ["", *np.array(names)[here]]
     ticks = {"tickvals": _TICKS, "ticktext": [f"{tick:,}" for tick in _TICKS]}
     most = math.log10(1.3 * lengths.max())
     across = chart.log_axis(0.0, most, title="factor between published and correct", standoff=8, **ticks)
-    return beside_names(chart, names, across, size=13, small=12, above=19, room=0.3)
+    return beside_names(chart, rows, across, size=13, small=12, above=19, room=0.3)
 
 
 def _add(
-    chart: Chart, y: Any, start: Array, end: Array, name: str, hover: str, opacity: float, *, width: float, edge: float
+    chart: Chart, y: Any, start: Array, end: Array, name: str, hover: str, ink: str, opacity: float, **more: Any
 ) -> None:
-    ink = chart.colours["frank_wolfe"]
-    look = {"color": with_opacity(ink, opacity), "line": {"color": ink, "width": edge}}
+    look = {"color": with_opacity(ink, opacity), "line": {"color": ink, "width": 1}}
     x = np.maximum(end - start, 0.0)
-    chart.bars(x, y, width, look, name, hover, orientation="h", base=start, customdata=end)
+    chart.bars(x, y, 0.5, look, name, hover, orientation="h", base=start, customdata=end, **more)
 
 
 def beside_names(
     chart: Chart, names: Sequence[str], across: Look, *, size: int, small: int, above: int, room: float
 ) -> Figure:
-    """The chart with a name beside each of its rows, top to bottom; where it is narrow, `above` px above it.
+    """The chart with a name beside each of its rows, top to bottom; where it is narrow, `above` px above it. A row that
+    has a heading instead has no name.
 
     across: the axis. size, small: px of the names, beside and above. room: above the uppermost bar, in bars.
     """
+    headings = [*chart.notes]
     for name, place in zip(names, range(len(names) - 1, -1, -1), strict=True):
-        chart.write(name, 0, place, size=size, align="right", yref="y", xanchor="right", xshift=-10)
+        if name:
+            chart.write(name, 0, place, size=size, align="right", yref="y", xanchor="right", xshift=-10)
     changes = {"xanchor": "left", "xshift": 0, "yshift": above, "bgcolor": chart.paper}
-    labels = [label | changes | {"font": label["font"] | {"size": small}} for label in chart.notes]
+    labels = [label | changes | {"font": label["font"] | {"size": small}} for label in chart.notes[len(headings) :]]
     margin = {"l": 12, "r": 12, "t": chart.top + 10, "b": chart.bottom + LEGEND_ROW * chart.entries()}
     narrow = {"margin": margin, "height": max(chart.height, 42 * len(names) + margin["t"] + margin["b"])}
     return chart.below(
@@ -112,5 +118,5 @@ def beside_names(
         drop=50,
         stacked=True,
         barmode="overlay",
-        narrow=narrow | {"annotations": [it | {"text": it["text"].replace("<br>", " ")} for it in labels]},
+        narrow=narrow | {"annotations": [it | {"text": it["text"].replace("<br>", " ")} for it in headings + labels]},
     )

@@ -56,7 +56,7 @@ def estimate_figure(found: Survey, *, central: float, theme: Theme, height: int)
 
     central: the error bound of that server. A real room has none, and then only the width is told.
     """
-    chart = Chart(theme, height, "share", left=24, right=24, top=16)
+    chart = Chart(theme, height, "share", left=24, right=24)
     local, other = chart.colours["sampling"], chart.colours["reference"]
     sent, best, width = 100 * found.yes / found.n, 100 * found.estimate, short_number(100 * central)
     known = found.server is not None
@@ -84,8 +84,9 @@ def estimate_figure(found: Survey, *, central: float, theme: Theme, height: int)
     true = [] if found.share is None else [100 * found.share] * 2
     name = "" if found.share is None else f"true share of the simulated class: {100 * found.share:.0f}%"
     chart.line(true, [-0.2, 2.4][: len(true)], chart.text, name, 2, "dot", showlegend=bool(true), hoverinfo="skip")
+    chart.heading(f"one class of {found.n:,} people")
     across = chart.axis(
         title="share of people whose true answer is yes, %", range=[-2, 102], tickvals=[0, 25, 50, 75, 100]
     )
-    upright = chart.axis(range=[2.6, -0.75], tickvals=[], showgrid=False)
+    upright = chart.axis(range=[2.6, -0.95], tickvals=[], showgrid=False)
     return chart.below(across, upright, rows=1)

@@ -93,7 +93,7 @@ with page.pickers:
     source, upload = pick_source_or_file("synthetic", "at_hand"), None
     dropping = source is not None and held_file() is None and not why_off()
     if dropping:
-        drop_zone("Or drop a file of your own: CSV, Parquet or LIBSVM", use_file)
+        drop_zone("Or drop a file of your own: CSV, Parquet or LIBSVM", use_file, 300)
 if dropping:
     tell_refused()
 if source is None:

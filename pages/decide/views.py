@@ -19,7 +19,7 @@ from pages.decide import background, comparing, words
 from pages.decide.state import State
 from pages.ui import url_controls
 from pages.ui.html import icon_array, plain, readable
-from pages.ui.live_figure import live_figure, paragraph
+from pages.ui.live_figure import live_figure, paragraph, small_print
 from pages.ui.pickers import switch
 
 HEIGHT = 330
@@ -42,10 +42,10 @@ def attack_success(state: State) -> None:
     if found is None or found.success is None:
         st.caption("Our own attack is running …")
         return
-    said = words.attack_success(found.success, answer.records)
+    said, labels = words.attack_success(found.success, answer.records)
+    small_print(said)
     colour = FAMILIES[state.theme][state.mechanism.family]
-    st.html(icon_array(*found.success.of_100, colour=colour, rest=GRID[state.theme], alt=plain(said)))
-    paragraph(said)
+    st.html(icon_array(*found.success.of_100, colour=colour, rest=GRID[state.theme], alt=said, labels=labels))
 
 
 def _groups(state: State) -> None:

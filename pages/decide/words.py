@@ -141,13 +141,14 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
     ]
 
 
-def attack_success(found: AttackSuccess, records: int = 1) -> str:
-    """Success of our attack and limits of the best one, in natural frequencies, on one of so many records a person."""
+def attack_success(found: AttackSuccess, records: int = 1) -> tuple[str, tuple[str, str, str]]:
+    """What 100 dots count, on one of so many records a person; and what the solid, the pale and the ringed ones add."""
     certified, limit, cap = found.of_100
     whose = "your record" if records == 1 else f"one of your {records} records"
-    return (
-        f"Of 100 guesses whether {whose} or a substitute was used, **at most {limit}** are right (pale); our attack: "
-        f"at least {certified} (solid, 99.9% sure); any mechanism with this guarantee: at most {cap} (ringed)."
+    return f"Right guesses, of 100, whether {whose} or a substitute was used:", (
+        f"at least {certified}: our attack (99.9% sure)",
+        f"at most {limit}: any attack on this mechanism's noise",
+        f"at most {cap}: any mechanism with this guarantee",
     )
 
 

@@ -17,7 +17,7 @@ from dpcore.figures.geometry import (
     order_figure,
     rates_figure,
 )
-from dpcore.figures.style import FAMILIES
+from dpcore.figures.style import FAMILIES, TEXT
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
 from dpcore.studies.geometry.excess_by_n import ExcessByN, ExcessQuestion
@@ -47,22 +47,20 @@ TRACED_COLUMNS = 1_000
 RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
 
 page = Page("Why is L1 so much kinder than L2?")
-page.halves(1.3, chart_last=True)
-with page.over_chart:
+with page.pickers:
     view = switch("Excess risk against", words.VIEWS, "order", key="view")
-with page.right:
     names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]
     if view == "order":
         names = [name for name in names if name not in words.BEYOND]
         if st.session_state.get("p_norm") in words.BEYOND:
             set_controls({"p_norm": "2"})
-    name = url_controls.slider("p_norm", "p norm order", names, "1")
-with page.over_chart:
+    name = url_controls.slider("p_norm", "p norm order", names, "1", width=200)
     knobs, records = {}, "all"
     if view == "order":
         records = url_controls.select("geometry_data", "Records", words.RECORDS, "all", width=180)
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {"noise": switch("Noise", words.LAWS, "gaussian", key="noise")}
+page.halves(1.3)
 controls = sidebar(
     sample_sizes=excess_by_n.SAMPLE_SIZES,
     default_n=10_000,
@@ -96,7 +94,7 @@ def show_orders() -> None:
         return figure, sentence, found, partial(redrawn, question, draw)
 
     figure, sentence, found, code = drawn(state)
-    page.headline(sentence, colour=FAMILIES[theme]["frank_wolfe"])
+    page.headline(sentence, colour=TEXT[theme])
     page.chart(
         figure,
         sentence,
@@ -165,7 +163,7 @@ def beside(side: str) -> tuple[Figure, str]:
     order = state.p_norm if 1.0 < state.p_norm <= 2.0 else 1.5
     traced = hardest_data.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=state.delta, seed=state.seed)
     figure = members_figure(traced, epsilon=state.epsilon, theme=theme, height=SIDE_HEIGHT)
-    return figure, words.tracing_caption(traced)
+    return figure, words.tracing_caption(traced, state.epsilon)
 
 
 def show_beside(curve: ExcessQuestion | None = None) -> None:

@@ -26,7 +26,7 @@ from dpcore.studies.geometry.noise import BallPicture, MeanErrors
 from dpcore.studies.geometry.table_1 import Row
 from pages.ui.chips import chips_beside
 from pages.ui.html import readable
-from pages.ui.numbers import nearest, rate, rounded, worded
+from pages.ui.numbers import cost, nearest, rate, rounded, worded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, informative_from, lower_verdict, verdict
@@ -98,51 +98,30 @@ def _at(found: AgainstOrder, p_norm: float) -> int:
     return nearest(1.0 / found.p_norm, 1.0 / p_norm)
 
 
-def _learned(found: AgainstOrder, k: int) -> bool:
-    """Whether a private answer gains more than a twentieth of what there is, and more than the error."""
-    return bool(found.mean[k] + 2.0 * found.se[k] < 0.95 * found.signal[k])
-
-
 def order_takeaway(found: AgainstOrder, state: GeometryState) -> str:
-    """The sentence above the chart: the L1 ball against the L2 ball, and the cursor's norm order between them."""
-    first, l2, k = 0, _at(found, 2.0), _at(found, state.p_norm)
-    lasso, ball = rounded(found.mean[first], 2), rounded(found.mean[l2], 2)
-    where = f"At d = {found.d:,}"
-    if not _learned(found, first):
-        either = "next to nothing is learned on the L1 ball" + (
-            f", and the excess risk is {ball} on the L2 ball" if _learned(found, l2) else " or on the L2 ball"
-        )
-        return f"{where}, ε = {found.epsilon:g} and n = {found.n:,} **{either}**."
-    if not _learned(found, l2):
-        text = (
-            f"{where} the excess risk is **{lasso}** on the L1 ball, and on the L2 ball **next to nothing is learned**"
-        )
-    else:
-        ratio = found.mean[l2] / found.mean[first]
-        text = f"{where} the excess risk is **{lasso}** on the L1 ball and **{ball}** on the L2 ball"
-        if ratio >= 1.05:
-            text += f", **{rounded(ratio, 2)} times** as much"
-        else:
-            return f"{text}: vertices need more dimensions to pay."
-    text += ": the L1 ball has only 2d vertices to tell apart."
-    if k in (first, l2):
-        return text
-    here = rounded(found.mean[k], 2) if _learned(found, k) else "next to nothing is learned"
-    return f"{text} At {state.words}: {here}."
+    """The sentence above the chart: the cost at the cursor's norm order, on the L1 ball and on the L2 ball."""
+    first, *others = dict.fromkeys(_at(found, p_norm) for p_norm in (state.p_norm, 1.0, 2.0))
+
+    def told(k: int, rest: str = "") -> str:
+        p_norm = float(found.p_norm[k])
+        where = f"on the {NAMES[p_norm]}" if p_norm in NAMES else f"at p = {order_text(p_norm)}"
+        return f"**{cost(found.mean[k], found.signal[k])}{rest}** {where}"
+
+    l1, l2 = (found.mean[k] / found.signal[k] for k in (_at(found, 1.0), _at(found, 2.0)))
+    why = ": L1 has only 2d vertices" if l2 >= 1.05 * l1 else ""
+    *most, last = (told(first, " of what can be learned"), *map(told, others))
+    return f"At d = {found.d:,} privacy costs {', '.join(most)} and {last}{why}."
 
 
 def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
-    """The bounds along the norm orders."""
-    curves = [
-        ("the exponential mechanism", found.vertices.mean, found.vertices.bound),
-        ("Gaussian noise", found.gaussian.mean, found.gaussian.bound),
-    ]
+    """The bounds along the norm orders, the upper one of the mechanism that has the smaller."""
+    bound = np.minimum(found.vertices.bound, found.gaussian.bound)
     places, at = 1.0 - 1.0 / found.p_norm, 1.0 - 1.0 / state.p_norm  # where an infinite order has a place, too
 
     def text(place: float) -> str:
         return order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf)
 
-    told = verdict(places, curves, found.signal, at, "p", text=text)
+    told = verdict(places, [("", found.mean, bound)], found.signal, at, "p", text=text)
     return " ".join(filter(None, (told, lower_verdict(places, found.mean, found.least, at))))
 
 
@@ -170,17 +149,14 @@ def people_takeaway(found: ExcessByN, state: GeometryState) -> str:
     k = nearest(found.n, state.n)
     if found.reasons[k]:
         return f"**Nothing is released**: {readable(found.reasons[k])}."
-    mean = found.private.mean[k]
     measured, bound, _ = found.exponents
-    text = (
-        f"At {state.words} and n = {found.n[k]:,.0f} one pass leaves an excess risk of **{rounded(mean, 2)}**; "
-        f"learning nothing leaves {rounded(found.nothing, 2)}."
-    )
+    lost = cost(found.private.mean[k], found.nothing)
+    text = f"At {state.words} and n = {found.n[k]:,.0f} one pass loses **{lost} of what can be learned**."
     if measured is not None and measured >= 0.0:
-        return f"{text} It does not fall with n here."
+        return f"{text} The loss does not fall with n here."
     if measured is not None and bound is not None:
-        return f"{text} It falls like **{rate(measured)}**, its upper bound like {rate(bound)}."
-    return f"{text} It follows no single power of n here." if measured is None else text
+        return f"{text} The loss falls like **{rate(measured)}**, its upper bound like {rate(bound)}."
+    return f"{text} The loss follows no single power of n here." if measured is None else text
 
 
 def people_verdict(found: ExcessByN, state: GeometryState) -> str:
@@ -234,10 +210,10 @@ def ball_caption(found: BallPicture, state: GeometryState) -> str:
     why = "Vertices hide noise" if spots < 10 else "On a round ball, all of the noise reaches the model"
     models = "one model" if spots == 1 else f"{spots} models"
     text = (
-        f"A small example at ε = {state.epsilon:g}: {len(found.noisy)} noisy means of {found.records} records lead to "
-        f"{models}. {why}."
+        f"A small example at ε = {state.epsilon:g}: a model is the ball's farthest point in the direction of a noisy "
+        f"mean of {found.records} records. {len(found.noisy)} means lead to {models}. {why}."
     )
-    return f"{text} {outside} means lie outside the drawing." if outside else text
+    return f"{text} Outside the drawing: {outside}." if outside else text
 
 
 def rates_caption(row: Row, found: MeanErrors, state: GeometryState) -> str:
@@ -248,15 +224,15 @@ def rates_caption(row: Row, found: MeanErrors, state: GeometryState) -> str:
     )
 
 
-def tracing_caption(found: Tracing) -> str:
-    last = len(found.epsilon) - 1
+def tracing_caption(found: Tracing, epsilon: float) -> str:
+    """epsilon: of the cursor; the nearest one that was run is told."""
+    k = nearest(np.log(found.epsilon), math.log(epsilon))
+    here, last = (cost(found.excess[at], found.signal) for at in (k, -1))
     return (
         f"Fingerprints of {found.n} members in d = {found.d:,} at p = {order_text(found.p_norm)}. An attacker ranks a "
         f"member above a non-member in {rounded(100 * found.exact, 3)}% of pairs by the non-private model, in "
-        f"{rounded(100 * found.auc[0], 3)}% at ε = {found.epsilon[0]:g}. At that ε the excess risk is "
-        f"{rounded(100 * found.excess[0] / found.signal, 2)}% of “nothing learned”, and at ε = "
-        f"{found.epsilon[last]:g} it is {rounded(100 * found.excess[last] / found.signal, 2)}%: accurate models are "
-        "traceable."
+        f"{rounded(100 * found.auc[k], 3)}% at ε = {found.epsilon[k]:g}. There the excess risk is {here} of “nothing "
+        f"learned”, at ε = {found.epsilon[-1]:g} only {last}: accurate models are traceable."
     )
 
 

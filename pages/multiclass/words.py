@@ -126,13 +126,9 @@ def takeaway(found: Accuracies, state: MulticlassState) -> str:
         )
     if not (_learned(found, "ellipsoids", k) or _learned(found, "split", k)):
         return f"With {state.classes} classes and d = {state.d} **nothing is learned** at ε = {state.epsilon:g}."
-    last = len(found.x) - 1
-    far, alone = _lost(found, "ellipsoids", last), _lost(found, "split", last)
-    less = all(_learned(found, "ellipsoids", at) and _less(found, at) for at in {k, last})
+    less = _learned(found, "ellipsoids", k) and _less(found, k)
     lead = "**Yes, but less than with a model for each class**: " if less else "With privacy, "
-    text = f"{lead}{found.x[k]:g} classes cost **{points(whole)}** of accuracy (one-vs-rest {tenths(split)})"
-    rest = "" if k == last or math.isnan(far) else f", {found.x[last]:g} classes {tenths(far)} ({tenths(alone)})"
-    return f"{text}{rest}."
+    return f"{lead}{found.x[k]:g} classes cost **{points(whole)}** of accuracy, one-vs-rest {tenths(split)}."
 
 
 def readouts(found: Accuracies, picture: Picture | None, state: MulticlassState) -> list[tuple[str, str, str]]:

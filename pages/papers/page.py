@@ -22,7 +22,7 @@ from pages.ui.page import Page
 from pages.ui.pickers import switch
 from pages.ui.sidebar import ALL_BUT_SEED, KEYS, sidebar
 
-HEIGHT = 460
+HEIGHT = 510
 SEED = 7  # of the corrections that need draws
 PLACE = 430  # px of the smallest figure that is done again
 

@@ -46,7 +46,7 @@ def takeaway(found: Sequence[Recomputed]) -> str:
     return (
         f"**{len(broken)}** of **{len(found)}** published results break the guarantee that they state: the worst "
         f"has **{three_digits(worst.times)} times** the {UNITS[worst.erratum.unit]} that it claims. The most wasteful "
-        f"claims **{three_digits(wasteful.times)} times** the {UNITS[wasteful.erratum.unit]} that it spends."
+        f"claims {three_digits(wasteful.times)} times the {UNITS[wasteful.erratum.unit]} that it spends."
     )
 
 

@@ -18,7 +18,7 @@ from pages.ui.live_figure import captioned_figure, current_theme
 from pages.ui.page import Page
 from pages.ui.sidebar import Controls, sidebar
 
-HEIGHT, SIDE_HEIGHT = 400, 300
+HEIGHT, SIDE_HEIGHT = 400, 320
 PEOPLE = (10, 15, 20, 30, 50, 70, 100, 150, 200, 300, MOST_PEOPLE)
 
 page = Page("What does privacy cost if nobody is trusted?")

@@ -32,11 +32,16 @@ def framed(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=100)
-def icon_array(reached: int, limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str:
-    """Attack success as ten by ten dots, `icons_svg`: an HTML image that screen readers know by `alt`."""
+def icon_array(
+    reached: int, limit: int, cap: int, *, colour: str, rest: str, alt: str, labels: tuple[str, str, str]
+) -> str:
+    """Attack success as ten by ten dots, `icons_svg`: an HTML image that screen readers know by `alt`, and beside it a
+    label of the solid, the pale and the ringed dots."""
     picture = icons_svg(reached, limit, cap, colour=colour, rest=rest)
     source = "data:image/svg+xml;base64," + base64.b64encode(picture.encode()).decode()
-    return f'<img src="{source}" alt="{html.escape(alt)}" style="width:100%;max-width:{ICONS_SIDE}px;display:block">'
+    told = "".join(f"<li>{html.escape(label)}</li>" for label in labels)
+    image = f'<img src="{source}" alt="{html.escape(alt)}" width="{ICONS_SIDE}">'
+    return f'<div class="dots" style="--dot:{colour}">{image}<ul>{told}</ul></div>'
 
 
 def plain(sentence: str) -> str:

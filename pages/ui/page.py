@@ -35,7 +35,6 @@ class Page:
     """The places of a page, in the order in which a reader meets them; a script fills each when it has what goes there.
 
     pickers: above the chart. left, right: once `halves` has parted the page, the chart's column and the other one.
-    over_chart: where they change places, what stands above the chart in its column.
     """
 
     def __init__(self, question: str) -> None:
@@ -48,12 +47,9 @@ class Page:
         """Sentences above the pickers; what stands between ** has the colour. Empty ones are left out."""
         self._headline.html("".join(emphasised(sentence, colour) for sentence in sentences if sentence))
 
-    def halves(self, share: float = 1.5, key: str = "halves", *, chart_last: bool = False) -> None:
-        """Two columns, the chart's so many times as wide as the other; chart_last: the other one comes first."""
-        columns = st.container(key=key).columns([1, share] if chart_last else [share, 1], gap="medium")
-        self.left, self.right = columns[::-1] if chart_last else columns
-        if chart_last:
-            self.over_chart = self.left.container(horizontal=True, vertical_alignment="center")
+    def halves(self, share: float = 1.5, key: str = "halves") -> None:
+        """Two columns, the chart's so many times as wide as the other."""
+        self.left, self.right = st.container(key=key).columns([share, 1], gap="medium")
         self._chart = self.left.container(key="chart")
 
     def chart(

@@ -48,3 +48,18 @@ def test_where_no_accounting_says_anything_the_target_is_drawn_alone():
     low, high = figure.layout.yaxis.range
     assert low < math.log10(3.0) < high
     json.loads(figure.to_json())
+
+
+@pytest.mark.parametrize(("at", "left"), [(1, []), (1_000, ["1.9"]), (12_000_000, ["110", "41", "0.5"])])
+def test_the_values_at_the_cursor_stand_beside_their_points(at, left):
+    """The largest on the left and the others on the right, but at an end of the axis on its inner side."""
+    steps, heights = (1, 1_000, 12_000_000), {"basic": [0.1, 1.9, 110.0], "advanced": [0.4, 1.2, 41.0]}
+    heights["exact"] = [0.1, 0.3, 0.5]
+    curves = [EpsilonCurve(kind, np.array(values)) for kind, values in heights.items()]
+    look = {"span": (1, steps[-1]), "target": 3.0, "theme": "light", "height": 330}
+    notes = [note for note in ledger_figure(curves, steps, at=at, **look).layout.annotations if note.yref == "y"]
+    notes = [note for note in notes if note.xref == "x"]
+    wanted = {f"{values[steps.index(at)]:g}" for values in heights.values()}
+    assert {note.text for note in notes} == wanted and all(note.x == math.log10(at) for note in notes)
+    assert {note.text for note in notes if note.xanchor == "right"} == set(left)
+    assert all(note.y == pytest.approx(math.log10(float(note.text))) for note in notes)

@@ -90,7 +90,8 @@ def test_the_headline_the_read_outs_and_the_chart_are_one_answer_of_dpcore():
 def test_the_attack_plays_against_the_release_that_is_signed():
     page = opened()
     answer = answer_of(Problem("synthetic", n=500, p=8, delta=1e-6, seed=7), 0.8)
-    assert f"**at most {answer.attacker}** are right" in texts(page) and "our attack: at least" in texts(page)
+    assert f"at most {answer.attacker}: any attack on this mechanism's noise" in html.unescape(texts(page))
+    assert ": our attack (99.9% sure)" in texts(page)
 
 
 def test_where_there_is_no_useful_budget_none_is_marked_and_nothing_can_be_signed():

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore.figures.named_bars import exhibits_figure
+from dpcore.figures.named_bars import corrections_figure, exhibits_figure
+from dpcore.figures.style import MUTED
 from dpcore.studies.papers.exhibits import EXHIBITS, rounded_down
 from pages.papers import exhibits as words
 from pages.ui.html import readable
@@ -64,3 +65,16 @@ def test_the_code_repeats_the_exhibits(capsys):
     exec(page.code[0].value, {})
     told = capsys.readouterr().out.strip().split("\n")
     assert told == [dpcore.run_exhibit(key, seed=7).sentence for key in EXHIBITS]
+
+
+def test_corrections_stand_below_the_heading_of_their_kind_and_harmless_ones_are_muted():
+    kinds = ["wrong", "wrong", "loose"]
+    figure = corrections_figure(
+        ["a", "b", "c"], [3.0, 1.2, 90.0], kinds, {"wrong": "is wrong", "loose": "is loose"}, theme="light", height=300
+    )
+    wrong, loose = figure.data
+    places = {note.text: note.y for note in figure.layout.annotations}
+    assert places == {"<b>is wrong</b>": 4, "a": 3, "b": 2, "<b>is loose</b>": 1, "c": 0}
+    assert [*wrong.y, *loose.y] == [3, 2, 0] and [*wrong.customdata, *loose.customdata] == [3.0, 1.2, 90.0]
+    assert loose.marker.line.color == MUTED["light"] != wrong.marker.line.color
+    assert not (wrong.showlegend or loose.showlegend)

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.studies.geometry import excess_by_n, excess_by_norm
 from pages.geometry import words
-from pages.ui.numbers import rate, rounded
+from pages.ui.numbers import cost, rate, rounded
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-8, "seed": 7}
@@ -26,10 +26,11 @@ def test_the_default_state_shows_l1_learned_below_its_bound_and_l2_far_above():
     ratio = found.mean[l2] / found.mean[0]
     assert ratio > 100.0 and found.chosen[0] == "vertices" and found.chosen[l2] == "gaussian"
     assert found.vertices.bound[0] < 0.1 * found.signal[0] and found.gaussian.bound[l2] < found.signal[l2]
-    assert tells(
-        said(page), "d = 65,536", f" {rounded(found.mean[0], 2)} ", "L1 ball", f" {rounded(found.mean[l2], 2)} "
-    )
-    assert tells(said(page), "L2 ball", f" {rounded(ratio, 2)} times", "only 2d vertices")
+    first, last = (cost(found.mean[k], found.signal[k]) for k in (0, l2))
+    told = f"privacy costs {first} of what can be learned on the L1 ball and {last} on the L2 ball: L1 has only 2d"
+    assert tells(said(page), "d = 65,536", told)
+    smaller = rounded(found.vertices.bound[0] / found.mean[0], 2)
+    assert f"At p = 1 the upper bound is {smaller} times the measurement" in texts(page)
     assert tells(captions(page), "all 10,000 records are fingerprints", "**Not the same guarantee**", "(1, 0)")
     assert len(charts(page)) == 2
 
@@ -39,15 +40,19 @@ def against_order(n: int, epsilon: float = 1.0) -> excess_by_norm.AgainstOrder:
     return excess_by_norm.against_order(65_536, n, epsilon, 1e-8, 7, 10, p_norms, "all")
 
 
-def test_two_failures_are_not_compared():
-    page = open_page(epsilon=0.01)
-    assert not page.exception and "on the L2 ball next to nothing is learned" in said(page)
-    some, none = (against_order(n, 0.01) for n in (10_000, 10))
-    assert some.mean[0] < 0.1 * some.signal[0] and none.mean[0] > 0.95 * none.signal[0]
-    assert min(some.mean[-1] / some.signal[-1], none.mean[-1] / none.signal[-1]) > 0.9
+@pytest.mark.parametrize(("name", "k", "where"), [("1.25", 5, "at p = 1.25, "), ("2", -1, "on the L2 ball and ")])
+def test_the_norm_order_under_the_cursor_is_told_first(name, k, where):
+    page, found = open_page(p_norm=name), against_order(10_000)
+    here = cost(found.mean[k], found.signal[k])
+    assert f"privacy costs {here} of what can be learned {where}{cost(found.mean[0], found.signal[0])} on" in said(page)
+
+
+def test_vertices_are_no_reason_where_both_balls_fail():
+    none = against_order(10, 0.01)
+    assert none.mean[0] > 0.95 * none.signal[0] and none.mean[-1] > 0.95 * none.signal[-1]
     here = words.GeometryState(0.01, 1e-8, 10, 65_536, "auto", "auto", seed=7, name="1")
     told = words.order_takeaway(none, here)
-    assert "next to nothing is learned on the L1 ball or on the L2 ball" in told and " times" not in told
+    assert "100%** on the L2 ball." in told
 
 
 def test_orders_beyond_l2_are_of_the_view_against_n_alone():
@@ -65,12 +70,12 @@ def test_against_n_one_pass_beside_its_bound(name):
     found = excess_by_n.excess_against_n(here.p_norm, d=16, runs=words.RUNS, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
     assert tells(said(page), f"At {here.words} and n = 10,000 ")
-    assert f"leaves an excess risk of {rounded(found.private.mean[k], 2)}" in said(page)
+    assert f"one pass loses {cost(found.private.mean[k], found.nothing)} of what can be learned" in said(page)
     assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
     assert found.private.mean[k] < found.bound[k]
     assert np.isfinite(found.proved).any() == (name == "1.5") == ("records, not private" in str(charts(page)))
     measured, _, work = found.exponents
-    falls = "It follows no single power of n here" if measured is None else f"It falls like {rate(measured)}"
+    falls = "follows no single power of n here" if measured is None else f"The loss falls like {rate(measured)}"
     assert falls in said(page) and found.private.mean[-1] < 0.1 * found.nothing
     assert work == pytest.approx(1.0, abs=0.15) and f"{rate(work)}: linear time" in texts(page)
     many = "" if found.passes is None else " 10 times, not once"

@@ -119,14 +119,14 @@ def test_large_deltas_are_named(delta, n, expected):
 
 
 def test_the_icon_array_counts_to_its_numbers():
-    picture = icon_array(52, 55, 73, colour="#123456", rest="#EEEEEE", alt='55 "of" 100')
-    assert 'alt="55 &quot;of&quot; 100"' in picture
+    picture = icon_array(52, 55, 73, colour="#123456", rest="#EEEEEE", alt='55 "of" 100', labels=("<a>", "b", "c"))
+    assert 'alt="55 &quot;of&quot; 100"' in picture and "<ul><li>&lt;a&gt;</li><li>b</li><li>c</li></ul>" in picture
     svg = base64.b64decode(re.search(r"base64,([^\"]+)", picture)[1]).decode()
     assert svg.count('fill="#123456"/>') == 52 and svg.count('fill-opacity="0.4"') == 3
     assert svg.count('fill="none"') == 18 and svg.count('fill="#EEEEEE"') == 27
     for counts in ((50, 60, 50), (-1, 0, 5), (5, 5, 101), (6, 5, 7)):
         with pytest.raises(ValueError, match="0 <= reached <= limit <= cap <= 100"):
-            icon_array(*counts, colour="#000000", rest="#000000", alt="")
+            icon_array(*counts, colour="#000000", rest="#000000", alt="", labels=("", "", ""))
 
 
 def test_assumptions_say_what_the_bound_compares_with_and_what_another_lam_would_gain():

@@ -112,9 +112,9 @@ def test_the_noise_of_the_ball_is_that_of_forty_people_and_its_models_are_best_f
     # 400 normals: their mean square is within a quarter of 1 but with probability 4e-4 (chi-square).
     assert np.mean((found.noisy - found.mean) ** 2) == pytest.approx(scale**2, rel=0.25)
     assert np.linalg.norm(found.mean, q) == pytest.approx(1.0)
-    best = -np.linalg.norm(found.noisy, q, axis=1)
+    best = np.linalg.norm(found.noisy, q, axis=1)  # the largest <x, mean> over the ball
     assert np.allclose((found.models * found.noisy).sum(axis=1), best, rtol=1e-9)
-    assert found.best @ found.mean == pytest.approx(-1.0) and found.records == 40
+    assert found.best @ found.mean == pytest.approx(1.0) and found.records == 40
 
 
 def test_errors_of_a_private_mean_are_those_of_the_law_and_the_bound_holds():

@@ -85,6 +85,15 @@ def test_there_is_no_useful_budget_where_nothing_is_learned_or_none_is_reachable
     assert not far.useful and not far.found.reachable and "even at ε = 10" in far.why and "More records" in far.change
 
 
+def test_an_epsilon_that_protects_nothing_after_all_releases_is_none_to_sign(found):
+    many = dc.replace(found, releases=1_000)
+    assert many.attacker == 100 and many.epsilon == found.epsilon and not many.useful
+    assert many.sentence() == (
+        f"No useful budget: after 1,000 releases at ε = {found.epsilon:g} nothing is protected, as an attacker may be "
+        "right 100 times in 100. Fewer releases or more records could change that."
+    )
+
+
 def test_a_rare_class_is_measured_by_auc_in_which_a_model_that_never_says_yes_learns():
     problem = file_of(0.04, 0.2)
     assert smaller_class(problem) == pytest.approx(0.04) and usual_metric(problem) == "auc"

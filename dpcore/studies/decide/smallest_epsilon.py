@@ -93,7 +93,12 @@ class SmallestEpsilon:
 
     @property
     def useful(self) -> bool:
-        """True if there is an epsilon to sign, at which the mean release is better than a model that learns nothing."""
+        """True if there is an epsilon to sign: its mean release is better than a model that learns nothing, and an
+        attacker is not right 100 times in 100 after all releases."""
+        return self._learns and self.attacker < 100
+
+    @property
+    def _learns(self) -> bool:
         return self.found is not None and self.found.reachable and self.score > self.floor
 
     @property
@@ -154,7 +159,7 @@ class SmallestEpsilon:
         """What so many releases at `epsilon` cost one person, with all their records."""
         return repeated_releases(self.plan, releases, self.records)
 
-    @property
+    @cached_property
     def attacker(self) -> int:
         """How many times in 100 an attacker at 50:50 is right about one person after all releases, at most."""
         return self.spent(self.releases).of_100
@@ -185,6 +190,10 @@ class SmallestEpsilon:
                 f"without privacy {self._told(self.without)}, by {nothing} {self._told(self.floor)}: at most one test "
                 "record apart."
             )
+        if self._learns:
+            planned = "one release" if self.releases == 1 else f"{self.releases:,} releases"
+            right = "an attacker may be right 100 times in 100"
+            return f"after {planned} at ε = {self.epsilon:g} nothing is protected, as {right}."
         if self.found is not None and self.found.reachable:
             return f"at ε = {self.epsilon:g} the model is no better than {nothing} ({self._told(self.floor)})."
         return (
@@ -199,6 +208,8 @@ class SmallestEpsilon:
             return ""
         if not self.something:
             return "Other columns or more records could change that."
+        if self._learns:
+            return f"{'Fewer releases or more' if self.releases > 1 else 'More'} records could change that."
         kept = math.floor(100.0 * (1.0 - self.most_lost / self.gain))
         less = f" With that ε, nine of ten releases keep {kept}% of it instead of {100.0 * self.keep:.0f}%." * (
             kept > 0

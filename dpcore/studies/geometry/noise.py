@@ -1,8 +1,8 @@
 """The noise of a private mean for a norm: in two dimensions, on the unit ball with the models it leads to; its error.
 
-In the plane few records have a gradient each, ||z||_q* <= 1; their mean is released with noise for l_q*, and the model
-is the point of the ball at which the noisy mean is smallest. On a polytope nearly all noise leads to one of few
-vertices; on a round ball every bit of it moves the model.
+In the plane few records z have the loss -<x, z>, ||z||_q* <= 1; their mean is released with noise for l_q*, and the
+model is the point of the ball that is farthest in the direction of the noisy mean. On a polytope nearly all noise leads
+to one of few vertices; on a round ball every bit of it moves the model.
 """
 
 import dataclasses as dc
@@ -20,7 +20,7 @@ from ...mechanisms.mean.generalized_gaussian import GeneralizedGaussian
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
 RECORDS = 40
-_MEAN = np.array([-0.8, -0.45])  # a direction that points to no vertex and no middle of a side
+_MEAN = np.array([0.8, 0.45])  # a direction that points to no vertex and no middle of a side
 _ANGLES, _DRAWS = 361, 200
 
 
@@ -61,8 +61,8 @@ def ball_picture(p_norm: float, *, epsilon: float, delta: float, seed: int = 0) 
         round_ / length(round_, p_norm),
         mean,
         noisy,
-        ball.extreme(noisy),
-        ball.extreme(mean),
+        ball.extreme(-noisy),
+        ball.extreme(-mean),
     )
 
 

@@ -3,7 +3,7 @@
 import dataclasses as dc
 import json
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -123,11 +123,12 @@ def held_file() -> Held | None:
     return held
 
 
-def drop_zone(label: str, arrived: Callable[[], None]) -> None:
-    """A place for a file, its dictionary and its ledger, together or one by one. arrived: called with a file."""
+def drop_zone(label: str, arrived: Callable[[], None], width: int | Literal["stretch"] = "stretch") -> None:
+    """A place for a file, its dictionary and its ledger, together or one by one. arrived: called with a file. width:
+    px."""
     key = f"{CONTROLS}files {st.session_state.get(_DROPS, 0)}"  # each shows no file of those before
     # Of any ending: what cannot be read is answered by what to do.
-    st.file_uploader(label, accept_multiple_files=True, key=key, on_change=_take, args=(key, arrived), width="stretch")
+    st.file_uploader(label, accept_multiple_files=True, key=key, on_change=_take, args=(key, arrived), width=width)
 
 
 def asked(widget: Callable[..., Any], key: str, label: str, *options: Any, **more: Any) -> Any:
