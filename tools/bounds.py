@@ -22,12 +22,13 @@ DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "bounds.md"
 _TEXT = """# How close the bounds are
 
 Written by `python -m tools.bounds`, seed {seed}, means of {repetitions} releases. Excess empirical risk at ε = 1, at
-the settings with which the pages open. A **theorem** holds for all records, **these records** are the page's own, and
-the **hardest records known** are those of `dpcore/studies/hardest/` on which a mechanism has its largest mean
-([formulas.md](formulas.md)). *Lens*: the upper end of what is proved for these records. *Best hardest / lower*: the
-smallest mean, among the mechanisms of the view with its λ or "auto", on the hardest records of each, over the lower
-bound for every private mechanism. *Powers of n*: by which the theorem and that lower bound fall from n to 4n. *Says
-something*: from which n on the theorem is below the excess of a model that has learned nothing from these records.
+the settings with which the pages open, the sparse model with 128 columns. A **theorem** holds for all records, **these
+records** are the page's own, and the **hardest records known** are those of `dpcore/studies/hardest/` on which a
+mechanism has its largest mean ([formulas.md](formulas.md)). *Lens*: the upper end of what is proved for these records.
+*Best hardest / lower*: the smallest mean, among the mechanisms of the view with its λ or "auto", on the hardest records
+of each, over the lower bound for every private mechanism. *Powers of n*: by which the theorem and that lower bound fall
+from n to 4n. *Says something*: from which n on the theorem is below the excess of a model that has learned nothing from
+these records.
 
 """
 _COLUMNS = (
@@ -57,7 +58,7 @@ VIEWS = {
             loss="squared",
             lam=0.0,
             radius=sparse_words.RADIUS,
-            **_FIRST | sparse.OWN,
+            **_FIRST | sparse.OWN | {"p": 128},
         ),
         tuple(make_mechanism(key, T=sparse.STEPS[0]) for key in ("frank_wolfe_polytope", "frank_wolfe_general")),
     ),

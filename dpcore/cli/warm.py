@@ -53,7 +53,7 @@ def pieces() -> list[Piece]:
     found: list[Piece] = [("losses", lambda: [list(table.values()) for table in _TABLES])]
     for key in list_mechanisms():
         if mechanism_class(key).quantity == "regret":
-            stream = partial(play, "random", 4, 20, epsilon=1.0, delta=1e-6, repetitions=2)
+            stream = partial(play, "random", 4, 20, epsilon=1.0, delta=1e-6)
             found.append((f"{key} on a stream", stream))
             continue
         for loss, record in LOSSES.items():

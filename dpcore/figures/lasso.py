@@ -43,8 +43,9 @@ def excess_figure(found: Excesses, *, at: int, theme: Theme, height: int) -> Fig
     noise = "one vertex" if found.axis == "p" else "private"
     curves.append((f"{noise}, mean", noise, found.private, colour, _SYMBOL, "solid"))
     title, short = _TITLES[found.axis]
-    proved = (np.full(len(found.x), -np.inf), found.private.proved, colour, "these records")
-    more = {"proved": proved, "cursor": at, "title": title, "short": short, "window": _WINDOW}
+    chart.proved(found.x, np.full(len(found.x), -np.inf), found.private.proved, colour, floor=10.0 ** _WINDOW[0])
+    chart.traces[-1]["showlegend"] = False  # the caption says what is shaded
+    more = {"bands": False, "cursor": at, "title": title, "short": short, "window": _WINDOW}
     return curves_chart(chart, found.x, curves, lines, heading=_TRAINING, **more)  # type: ignore[arg-type]
 
 
@@ -76,8 +77,9 @@ def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
         )
     names = ["others", *(f"{'+' if path.truth[place] > 0 else '−'} column {place + 1}" for place in places)]
     chart.heading("vertex chosen in each step of one run")
+    whole = {"dtick": 1} if len(steps) < 8 else {}  # more steps have whole ticks anyway
     return chart.below(
-        chart.axis("step", 6, range=[0.0, len(steps) + 1.0], showgrid=False),
+        chart.axis("step", 6, range=[0.0, len(steps) + 1.0], showgrid=False, **whole),
         chart.axis(tickvals=list(range(len(names))), ticktext=names, range=[-0.6, len(names) - 0.4]),
         drop=54,
         stacked=True,

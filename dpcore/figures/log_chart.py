@@ -98,6 +98,7 @@ def curves_chart(
     may: Sequence[Array] = (),
     heading: str,
     proved: tuple[Array, Array, str, str] | None = None,
+    bands: bool = True,
     depth: float = _DEPTH,
     window: tuple[float, float] | None = None,
 ) -> Figure:
@@ -105,13 +106,14 @@ def curves_chart(
     width, dash, layer or ""), on log axes with labels behind their ends; a line's y may be one number. short: the title
     on a phone. must, may: what the vertical axis holds beside the
     means in any case, and where there is room; proved: ends of the band for given records, its ink, and whose they
-    are; depth: see `powers_of`; window: powers of ten in its place, which stay whatever the curves are."""
+    are; bands: whether runs have theirs; depth: see `powers_of`; window: powers of ten in its place, which stay
+    whatever the curves are."""
     measured = [(name, label, getattr(curve, "measured", curve), *look) for name, label, curve, *look in curves]
     powers = window or powers_of([*(values.mean for _, _, values, *_ in measured), *must], may, depth)
     floor = 10.0 ** powers[0]
     if proved is not None:
         chart.proved(x, *proved, floor=floor)
-    for k, (_, _, values, ink, _, _) in enumerate(measured):
+    for k, (_, _, values, ink, _, _) in enumerate(measured if bands else ()):
         chart.band(x, values.q10, values.q90, ink, floor=floor, legend=not k)
     for name, label, places, heights, ink, width, dash, layer in lines:
         draw = chart.curve if np.ndim(heights) else chart.level

@@ -1,4 +1,4 @@
-"""The view Sparse model: LASSO by private Frank-Wolfe on the L1 ball against T, n and p."""
+"""The view Sparse model: LASSO by private Frank-Wolfe on the L1 ball against p, T and n."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 405, 380
 FIRST_N, MOST_COLUMNS = 10_000, 65_536
-OWN = {"p": 128, "delta": 1e-8}  # what the sidebar opens with
+OWN = {"p": MOST_COLUMNS, "delta": 1e-8}  # what the sidebar opens with
 # "bound" minimises the proved upper bound, which asks for public facts only.
 STEPS: tuple[int | str, ...] = ("bound", *curves.TS)
 
@@ -33,7 +33,7 @@ STEPS: tuple[int | str, ...] = ("bound", *curves.TS)
 def show(page: Page) -> None:
     """All of the page but its question and the picker of the view."""
     with page.pickers:
-        against = switch("Excess risk against", words.AXES, "T", key="against")
+        against = switch("Excess risk against", words.AXES, "p", key="against")
         records = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
         T = url_controls.slider("T", "T steps", STEPS, STEPS[0], words.steps_text, width=190)
     controls = sidebar(default_n=FIRST_N, max_columns=MOST_COLUMNS, own=OWN, unused=("lam", "m"))

@@ -12,18 +12,17 @@ from dpcore.studies.dimension.lasso.curves import AgainstN, AgainstP, AgainstT, 
 from dpcore.studies.dimension.lasso.data import SOURCE, Setting
 from dpcore.theory.lower_bounds import packing_signal
 from pages.ui.html import readable
-from pages.ui.numbers import nearest, rate, rounded
+from pages.ui.numbers import LEARNED, nearest, rate, share
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import informative_from, lower_verdict, verdict
 
-AXES = {"T": "T", "n": "n", "p": "p"}
+AXES = {"p": "p", "T": "T", "n": "n"}
 RECORDS = {"sparse": "sparse data", "hardest": "hardest data"}
 # In a small ball the upper bound says something for few records and many columns.
 RADIUS = 0.25
 # A power law is read off from this many records on: below, few steps are affordable.
 _LEAST_N = 1_000
-_MORE_COLUMNS = 256
 
 FORMULA = text_beside(__file__, "sparse_formula.md")
 
@@ -60,7 +59,7 @@ def takeaway(found: Excesses, walked: Path | None, state: SparseState, reason: s
     if isinstance(found, AgainstN):
         return _by_people(found, state)
     if isinstance(found, AgainstP):
-        return _by_columns(found)
+        return _by_columns(found, state)
     assert isinstance(found, AgainstT)
     return _by_steps(found, walked, state)
 
@@ -92,13 +91,15 @@ def _from_n(state: SparseState, nothing: float) -> str:
 def _on_hardest(found: Excesses, walked: Path | None, state: SparseState) -> str:
     at = place(found, walked, state)
     k = nearest(found.x, at)
-    mean, least, nothing = (rounded(c[k]) for c in (found.private.measured.mean, found.packing, found.nothing))
+    mean, least, nothing = (float(c[k]) for c in (found.private.measured.mean, found.packing, found.nothing))
     proved = (
-        f"no private algorithm can guarantee less than **{least}**" if least != "nan" else "no lower bound is known"
+        f"no private algorithm can guarantee less than **{share(least, nothing)}**"
+        if np.isfinite(least)
+        else "no lower bound is known"
     )
     return (
-        f"On the hardest data, private Frank-Wolfe leaves an excess risk of **{mean}** at {found.axis} = {at:,}; "
-        f"{proved}. A model that learns nothing leaves {nothing}."
+        f"On the hardest data, private Frank-Wolfe costs **{share(mean, nothing, LEARNED)}** at "
+        f"{found.axis} = {at:,}; {proved}."
     )
 
 
@@ -106,9 +107,8 @@ def _by_steps(found: AgainstT, walked: Path, state: SparseState) -> str:
     T = walked.plan.steps + 1
     mean, nothing = (curve[nearest(found.x, T)] for curve in (found.private.measured.mean, found.nothing))
     return (
-        f"With {state.p:,} columns and ε = {state.epsilon:g}, **{T} steps** of private Frank-Wolfe leave an excess "
-        f"risk of **{rounded(mean)}**; without privacy they leave {rounded(found.plain[T - 1])}, "
-        f"and a model that learns nothing {rounded(nothing)}."
+        f"With {state.p:,} columns and ε = {state.epsilon:g}, **{T} steps** of private Frank-Wolfe cost "
+        f"**{share(mean, nothing, LEARNED)}**, without privacy {share(found.plain[T - 1], nothing)}."
     )
 
 
@@ -124,10 +124,10 @@ def _by_people(found: AgainstN, state: SparseState) -> str:
         if slope is not None
     ]
     if measured is None:
+        k = nearest(found.x, state.n)
         text = (
-            f"The excess risk follows **no power of n** here: at n = {state.n:,} it is "
-            f"{rounded(found.private.measured.mean[nearest(found.x, state.n)])}, where a model that learns nothing has "
-            f"{rounded(found.nothing[nearest(found.x, state.n)])}"
+            f"The excess risk follows **no power of n** here: at n = {state.n:,} privacy costs "
+            f"{share(found.private.measured.mean[k], found.nothing[k], LEARNED)}"
         )
         return "; ".join([text, *parts]) + "."
     return f"With more records, {', '.join(parts)}."
@@ -151,32 +151,24 @@ def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
     return measured, dense, bound
 
 
-def _by_columns(found: AgainstP) -> str:
-    private, whole, last = found.private.measured, found.whole.measured.mean, len(found.x) - 1
-    first, mean = nearest(found.x, found.x[last] / _MORE_COLUMNS), private.mean
+def _by_columns(found: AgainstP, state: SparseState) -> str:
+    k, whole = nearest(found.x, state.p), found.whole
+    far = 0 if 2 * k >= len(found.x) else -1  # the other end of the axis
+    mean, nothing = found.private.measured.mean, found.nothing
     text = (
-        f"**{found.x[last] / found.x[first]:.0f} times as many columns**, {found.x[last]:,.0f} instead of "
-        f"{found.x[first]:,.0f}, "
+        f"At ε = {state.epsilon:g} private Frank-Wolfe costs **{share(mean[k], nothing[k], LEARNED)}** among "
+        f"**{state.p:,} columns**, {share(mean[far], nothing[far])} among {found.x[far]:,.0f}"
     )
-    if mean[last] + 2.0 * private.se[last] >= found.nothing[last]:
-        text += f"leave **nothing learned**: an excess risk of {rounded(mean[last])} after {rounded(mean[first])}"
-    elif abs(mean[last] - mean[first]) <= 2.0 * np.hypot(private.se[last], private.se[first]):
-        text += f"leave **the same excess risk** within its error: {rounded(mean[last])} and {rounded(mean[first])}"
-    else:
-        text += f"mean **{rounded(mean[last] / mean[first], 2)} times** the excess risk"
-    if not np.isfinite(whole[last]):
-        return f"{text}. {readable(found.whole.reasons[last])}"
-    return (
-        f"{text}; noise in the whole gradient leaves {rounded(whole[last])}, and a model that learns nothing "
-        f"{rounded(found.nothing[last])}."
-    )
+    if whole.reasons[k]:
+        return f"{text}. {readable(whole.reasons[k])}"
+    return f"{text}; noise in the whole gradient costs {share(whole.measured.mean[k], nothing[k])}."
 
 
 def caption(found: Excesses, state: SparseState) -> str:
     """The mechanism, the records, and what is not drawn."""
     sentences = [
         "LASSO by private Frank-Wolfe: each step draws one of the 2p vertices of the L1 ball by the exponential "
-        f"mechanism. Means and band of {found.repetitions} runs."
+        f"mechanism. Means of {found.repetitions} runs; shaded: proved for these records."
     ]
     if state.hardest:
         signal = packing_signal(state.setting.instance(state.n, state.p).spec, state.setting.budget)

@@ -13,7 +13,7 @@ from dpcore.studies.selection.simplex.excess_by_draws import On, Valley
 from dpcore.studies.selection.simplex.published_draws import draws_at, first_draw
 from dpcore.studies.selection.simplex.single_release import Support
 from pages.ui.html import readable
-from pages.ui.numbers import amount, nearest, rounded, worded
+from pages.ui.numbers import LEARNED, amount, nearest, rounded, share, worded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import verdict
@@ -41,25 +41,29 @@ def cursor(release: Support | None, asked: int | str) -> int:
 
 
 def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
-    """The excess risk of the cursor's draws, and that of fewer or more."""
+    """The price of the cursor's draws, and that of the fewest and of the most that ε pays for."""
     if not release:
         return f"**Nothing is released**: {readable(reason)}."
     m, spent = release.plan.steps, release.plan.spent.epsilon
-    excess = made.measured(on).mean[nearest(made.m, m)]
-    draws = _draws(m)
+    draws = _draws(m, "random draw")
     if spent > made.epsilon * (1 + 1e-9):
         return (
             f"**Nothing is released**: {draws} at λ = {release.plan.spec.lam:.3g} would spend **ε = "
             f"{rounded(spent)}**, more than the budget of {made.epsilon:g}. Choose fewer draws, or a larger λ."
         )
+    mean, nothing = made.measured(on).mean, made.nothing[on]
+    k, paid = nearest(made.m, m), np.flatnonzero(made.affordable & np.isfinite(mean))
+    # Where these draws leave nothing, others are worth a word only where they leave something.
+    ends = [at for at in sorted({*paid[:1], *paid[-1:]} - {k}) if min(mean[k], mean[at]) < nothing]
+    others = [f", {_draws(made.m[at], 'draw')} {share(mean[at], nothing)}" for at in ends]
     return (
-        f"At ε = {made.epsilon:g} the release is **{draws}** of columns instead of {made.p:,} weights, with an excess "
-        f"risk of **{rounded(excess)}**{_WHERE[on]}; a model that learns nothing has {rounded(made.nothing[on])}."
+        f"At ε = {made.epsilon:g}, **{draws}** from {made.p:,} columns cost{'s' * (m == 1)} "
+        f"**{share(mean[k], nothing, LEARNED)}**{_WHERE[on]}{''.join(others)}."
     )
 
 
-def _draws(m: float) -> str:
-    return "1 random draw" if m == 1 else f"{m:,.0f} random draws"
+def _draws(m: float, what: str) -> str:
+    return f"one {what}" if m == 1 else f"{m:,.0f} {what}s"
 
 
 def verdict_of(made: Valley, on: On, m: int) -> str:
@@ -78,6 +82,7 @@ def caption(made: Valley, on: On) -> str:
             else "λ is fixed: more draws spend more privacy."
         )
     ]
+    sentences.append(f"Shaded: {'8 of 10 runs' if on == 'fresh' else 'proved for these records'}.")
     if made.stored < made.p:
         sentences.append(f"{made.stored:,} of {made.p:,} columns are filled, the others are zero in every record.")
     if on == "fresh":

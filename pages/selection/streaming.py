@@ -61,7 +61,7 @@ def show(page: Page) -> None:
             ("regret", state, theme),
             lambda: (
                 regret_figure(curve, free, steps=state.steps, theme=theme, height=HEIGHT),
-                words.takeaway(play, free, state, reason),
+                words.takeaway(play, curve, free, state, reason),
             ),
         )
         return figure, sentence, curve, play, reason

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 from dpcore.figures.style import plain_number
 
+LEARNED = "what can be learned"
+
 
 def tenths(value: float) -> str:
     """A number with one decimal, without a negative zero.
@@ -58,6 +60,17 @@ def cost(excess: float, nothing: float, digits: int = 2) -> str:
     ('0.04%', '2.4%', '36%', '36.5%', '0%')
     """
     return f"{rounded(100 * max(excess / nothing, 0.0), digits)}%"
+
+
+def share(excess: float, nothing: float, of: str = "") -> str:
+    """`cost` with the name of the whole; where none is given, "it", which a percentage need not say.
+
+    >>> share(0.09, 0.25), share(0.249, 0.25), share(0.5, 0.25, LEARNED)
+    ('36%', 'all of it', 'more than all of what can be learned')
+    """
+    if excess < 0.995 * nothing:
+        return cost(excess, nothing) + (f" of {of}" if of else "")
+    return f"{'all' if excess < 1.005 * nothing else 'more than all'} of {of or 'it'}"
 
 
 def rate(slope: float) -> str:

@@ -61,6 +61,8 @@ def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
 
     >>> lower_verdict([1.0, 10.0], [0.3, 0.1], [0.2, float("nan")], 1.0)
     'The measurement is 1.5 times the lower bound.'
+    >>> lower_verdict([1.0], [0.3], [0.302], 1.0)
+    'The measurement is as large as the lower bound.'
     >>> lower_verdict([1.0], [0.3], [0.0], 1.0) == NO_LOWER
     True
     """
@@ -68,6 +70,8 @@ def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
     mean, bound = float(np.asarray(means)[k]), float(np.asarray(least)[k])
     if not (np.isfinite(mean) and bound > 0.0):
         return NO_LOWER
+    if abs(mean - bound) < 0.05 * min(mean, bound):
+        return "The measurement is as large as the lower bound."
     if mean >= bound:
         return f"The measurement is {rounded(mean / bound, 2)} times the lower bound."
     factor = f"{rounded(bound / mean, 2)} times" if mean > 0.0 else "above"

@@ -41,7 +41,7 @@ EACH_RUN = (
     View("?n=200", ("cost",), "epsilon"),
     View("perturbation?n=300", ("perturbation", "chain"), "epsilon"),
     View("dimension?n=300", ("dimension", "orthant"), "p", "ArrowLeft"),
-    View("dimension?topic=Sparse+model&n=2,000&p=64&T=96", ("lasso", "beside_lasso"), "T"),
+    View("dimension?topic=Sparse+model&against=T&n=2,000&p=64&T=96", ("lasso", "beside_lasso"), "T"),
     View("geometry?p_norm=1.5", ("geometry", "beside_geometry_chart"), "p_norm", cursor="1 / value"),
     View("multiclass?n=300&C=2", ("classes", "beside_classes_chart"), "C"),
     View("audit?seed=3", ("ruler", "beside_attack_chart"), "epsilon"),

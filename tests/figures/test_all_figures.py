@@ -203,7 +203,7 @@ def numbers() -> dict[str, dict[str, object]]:
             "non-private": private_free.expected,
             "lower bound, hardest data": regret.least,
         },
-        "play": {"this run": play.regret, "exact mean": play.expected, "upper bound, 90% of runs": play.one_run},
+        "play": {"this run": play.regret, "mean": play.expected, "upper bound of the mean": play.bound},
         "orders": {
             "exponential mechanism, mean": order.vertices.mean,
             "Gaussian noise, mean": order.gaussian.mean,

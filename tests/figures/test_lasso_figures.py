@@ -63,6 +63,12 @@ def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):
     assert not any("hard" in text or "every" in text for text in words(figure))
 
 
+@pytest.mark.parametrize(("T", "every"), [(2, 1), (3, 1), (60, None)])
+def test_few_steps_have_a_tick_each_and_no_half_ones(walked, T, every):
+    few = dc.replace(walked, columns=np.resize(walked.columns, T - 1), signs=np.resize(walked.signs, T - 1))
+    assert path_figure(few, theme="light", height=380).layout.xaxis.dtick == every
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_path_shows_every_choice_once_in_its_row(walked, theme):
     figure = path_figure(walked, theme=theme, height=380)

@@ -202,7 +202,7 @@ def test_players_of_a_stream_share_no_uniforms(monkeypatch):
     monkeypatch.setattr(regret, "play_costs", play)
     for seed in (0, 1):
         with pytest.raises(InterruptedError):
-            regret.play("counterexample", 8, 300, epsilon=4.0, delta=1e-5, repetitions=5, seed=seed)
+            regret.regret_curve("counterexample", 8, [300], epsilon=4.0, delta=1e-5, repetitions=5, seed=seed)
     check_fresh(2.0 * np.concatenate(arrived).reshape(-1, 1) - 1.0, distinct=True)
     check_unlike(np.concatenate(arrived) - 0.5)
 

@@ -46,7 +46,7 @@ PAGES = {
 # Views that draw bounds of their own.
 BOUNDS = {
     "sparse model, n": ("dimension/page.py", {"topic": "sparse", "against": "n", "p": 64}),
-    "sparse model, p": ("dimension/page.py", {"topic": "sparse", "against": "p"}),
+    "sparse model, T": ("dimension/page.py", {"topic": "sparse", "against": "T"}),
 }
 
 

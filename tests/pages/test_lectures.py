@@ -187,7 +187,7 @@ def test_selection_draws_have_a_valley_and_one_stream_meets_the_bound():
     )  # fmt: skip
     first, middle, last = valley.training.mean
     assert answer("selection", 2) == "some number in between" and middle < 0.5 * min(first, last)
-    public = {"epsilon": feared["epsilon"], "delta": feared["delta"], "repetitions": 5, "seed": feared["seed"]}
+    public = {"epsilon": feared["epsilon"], "delta": feared["delta"], "seed": feared["seed"]}
     played = play(feared["adversary"], feared["p"], feared["steps_of_stream"], **public)
     assert answer("selection", 5) == "nearly all" and 0.8 * played.bound < played.expected[-1] <= played.bound
 

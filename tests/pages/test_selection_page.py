@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.studies.selection.simplex import excess_by_draws, published_draws, single_release
 from dpcore.studies.selection.streaming import regret
-from pages.selection import simplex
-from pages.ui.numbers import amount, rounded, worded
+from pages.selection import simplex, streaming_words
+from pages.ui.numbers import amount, cost, rounded, worded
 from pages.ui.proof import PROOF, proof_caption
 from tests.page_driver import captions, said, shown, tells, texts
 
@@ -37,10 +37,22 @@ def test_the_default_state_shows_the_valley_without_a_click():
     m = release.plan.steps
     made = valley(ms=tuple(sorted({*excess_by_draws.MS, m})))
     mean = dict(zip(made.m, made.training.mean, strict=True))
-    assert tells(said(page), "ε = 1", f"{m} random draws of columns instead of 64 weights", rounded(mean[m]))
     few, many = (float(made.m[np.argmin(abs(made.m - at))]) for at in (m / 8, 32 * m))
     assert mean[few] > 2.0 * mean[m] and mean[many] > 1.5 * mean[m], "a valley, with the cursor at its bottom"
-    assert f"a model that learns nothing has {rounded(made.nothing['training'])}" in said(page)
+    here, most = (cost(mean[at], made.nothing["training"]) for at in (m, 10_000))
+    assert mean[1] > 1.1 * made.nothing["training"]
+    assert said(page) == (
+        f"At ε = 1, {m} random draws from 64 columns cost {here} of what can be learned, one draw more than all of it, "
+        f"10,000 draws {most}."
+    )
+
+
+def test_draws_that_lose_more_than_there_is_to_learn_stand_beside_those_that_leave_something():
+    mean, nothing = (made := valley()).training.mean, made.nothing["training"]
+    assert said(open_page(m=1)) == (
+        f"At ε = 1, one random draw from 64 columns costs more than all of what can be learned, 10,000 draws "
+        f"{cost(mean[-1], nothing)}."
+    )
 
 
 def test_a_fixed_lam_that_pays_for_fewer_draws_than_asked_says_what_they_would_cost():
@@ -50,7 +62,7 @@ def test_a_fixed_lam_that_pays_for_fewer_draws_than_asked_says_what_they_would_c
     assert spent > 1.0
     assert tells(said(page), "Nothing is released", "100 random draws", "λ = 0.02", f"ε = {rounded(spent)}, more than")
     cheap = open_page(lam=0.02, m=2)
-    assert "At ε = 1 the release is 2 random draws" in said(cheap)
+    assert "At ε = 1, 2 random draws from 64 columns cost more than all of what can be learned, 3 draws" in said(cheap)
 
 
 def test_no_draw_at_all_is_a_sentence_that_says_what_would_allow_one():
@@ -75,7 +87,8 @@ def test_theory_s_lam_is_resolved_once_m_is_known():
     assert not page.exception and not page.error
     plan = single_release.support(**DEFAULT, lam="population", m="auto").plan
     made = valley(lam=float(plan.spec.lam), ms=(plan.steps,))
-    assert "λ is fixed" in captions(page) and f"risk of {rounded(made.training.mean[0])};" in said(page)
+    assert "λ is fixed" in captions(page)
+    assert f"cost {cost(made.training.mean[0], made.nothing['training'])} of what can be learned" in said(page)
 
 
 # Streaming
@@ -92,7 +105,7 @@ def test_the_bound_is_taken_apart_from_the_chart_s_number_to_the_chart_s_bound()
     assert (chain.steps[0].value, chain.steps[0].se, chain.steps[-1].value) == pytest.approx(ends, rel=1e-6)
     assert proof_caption(chain) in captions(open_page(beside=PROOF))
 
-    play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
+    play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, seed=7)
     chain = regret.proof("random", 8, 2_000, epsilon=1.0, delta=1e-6, seed=7)
     ends = play.expected[-1], play.bound
     assert (chain.steps[0].value, chain.steps[-1].value) == pytest.approx(ends, rel=1e-9)
@@ -102,17 +115,31 @@ def test_the_bound_is_taken_apart_from_the_chart_s_number_to_the_chart_s_bound()
 def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     page = open_page(tab="streaming")
     assert not page.exception and not page.error
-    play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
-    assert f"2,000 choices among 8 arms at ε = 1 have a regret of {amount(play.expected[-1])} " in said(page)
-    free = float(re.search(r"without privacy it is ([\d.]+\d)", said(page))[1])
-    assert 0 < free < 0.2 * play.expected[-1]
+    play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, seed=7)
+    (free,) = regret.regret_curve("random", 8, [2_000], **streaming_words.NON_PRIVATE, delta=1e-6, seed=7).expected
+    lost = play.expected[-1]
+    assert 0 < free < 0.2 * lost
+    assert said(page) == (
+        f"At ε = 1 the private learner loses {rounded(lost / free, 2)} times as much as one without privacy: "
+        f"regret {amount(lost)} against {amount(free)} in 2,000 choices."
+    )
     assert f"{100 * play.trust[-1]:.0f}% of the weight" in captions(page)
+
+
+def test_where_nothing_is_learned_of_the_arms_the_sentence_says_so():
+    blind = said(open_page(tab="streaming", epsilon=0.01))
+    assert blind.endswith("in 2,000 choices, hardly better than a blind choice.")
+    fair = regret.regret_curve("fair", 8, [2_000], epsilon=1.0, delta=1e-6, seed=7)
+    assert said(open_page(tab="streaming", adversary="fair")) == (
+        f"Fair coins teach nothing: in 2,000 choices every learner has a mean regret of {amount(fair.least[0])}, "
+        f"this one {amount(fair.expected[0])} at ε = 1."
+    )
 
 
 def test_a_lam_that_overspends_says_so_and_one_that_cannot_be_played_gives_the_reason():
     page = open_page(tab="streaming", lam=0.01)
     assert re.search(r"Nothing is released: .* 8 arms .*ε = [\d.]+, more than", said(page))
-    play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, lam=0.01, repetitions=50, seed=7)
+    play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, lam=0.01, seed=7)
     assert play.plan.spent.epsilon > 1.0 and f"ε = {rounded(play.plan.spent.epsilon)}, more" in said(page)
     assert re.search(r"\d+ of the 8 points spend more than ε = 1 at this λ", captions(page))
     assert "spend more than" not in captions(open_page(tab="streaming"))

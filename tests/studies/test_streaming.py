@@ -32,7 +32,7 @@ def _data(X: np.ndarray) -> Data:
 
 
 def test_long_plays_are_thinned_and_their_marks_are_exact():
-    made = play("random", 5, 1234, **BUDGET, repetitions=3, seed=5)
+    made = play("random", 5, 1234, **BUDGET, seed=5)
     _, X, sums, _, arms = by_hand("random", 5, 1234, 3, 5)
     assert len(made.marks) <= 401 and made.marks[0] == 0 and made.marks[-1] == 1234
     assert (np.diff(made.marks) >= 1).all()
@@ -56,7 +56,7 @@ def test_what_does_not_apply_leaves_its_reason_and_no_numbers():
 def test_a_single_arm_has_no_regret():
     curve = regret_curve("random", 1, [10, 40], **BUDGET, repetitions=3)
     assert not curve.mean.any() and not curve.expected.any()
-    made = play("adaptive", 1, 40, **BUDGET, repetitions=3)
+    made = play("adaptive", 1, 40, **BUDGET)
     assert made.trust.tolist() == [1.0] * 41 and not made.regret.any()
 
 
@@ -66,5 +66,5 @@ def test_the_mean_of_runs_follows_the_exact_mean():
         curve = regret_curve(adversary, 16, [400], **BUDGET, repetitions=400, seed=8)
         assert abs(curve.mean[0] - curve.expected[0]) <= 5 * math.sqrt(400) / math.sqrt(400)
         assert 0.0 < curve.expected[0] <= curve.bound[0]
-        lam = play(adversary, 16, 400, **BUDGET, repetitions=1).plan.scale
+        lam = play(adversary, 16, 400, **BUDGET).plan.scale
         assert curve.bound[0] == theory.regret_bound(400 * lam, 16, 1.0, 400)

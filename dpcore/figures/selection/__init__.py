@@ -1,1 +1,1 @@
-"""Figures of the page Sparsity."""
+"""Figures of the page Selection."""

@@ -22,25 +22,22 @@ _SYMBOL = "x"
 def draws_figure(
     valley: Valley, *, m: int, on: On, theme: Theme, height: int, hardest: Hardest | None = None
 ) -> Figure:
-    """Mean excess risk against m, with its terms and bound.
+    """Mean excess risk against m, with its bound.
 
-    on: the records on which excess is measured; fresh ones have a third term. A mean at or below 0, which a logarithmic
-    axis cannot hold, is a triangle on the lower edge. hardest: of m draws, at one budget.
+    on: the records on which excess is measured. A mean at or below 0, which a logarithmic axis cannot hold, is a
+    triangle on the lower edge. hardest: of m draws, at one budget.
     """
     chart = Chart(theme, height, "m")
     colour = chart.colours["sampling"]
     measured, bound = valley.measured(on), valley.bound(on)
-    terms = [("sampling term", valley.sampling, "dot"), ("entropy term", valley.bias, "dashdot")]
-    if on == "fresh":
-        terms.append(("stability term", valley.stability, "longdash"))
     nothing, floor = valley.nothing[on], 10.0 ** _WINDOW[0]
     if on == "training":
         chart.proved(valley.m, measured.noiseless, valley.proved, colour, floor=floor)
     else:
         chart.band(valley.m, measured.q10, measured.q90, colour, floor=floor)
+    chart.traces[-1]["showlegend"] = False  # the caption says what is shaded
     plain = chart.colours["reference"]
     for name, values, ink, width, dash, layer in (
-        *((name, values, colour, 1.5, dash, "") for name, values, dash in terms),
         ("upper bound", bound, colour, 2.0, "dash", f"upper simplex_sampling:{on}"),
         ("non-private, before sampling", measured.noiseless, plain, 1.5, "solid", ""),
     ):

@@ -9,7 +9,7 @@ from ..chart import Chart
 from ..figure import Figure
 from ..style import Look, Theme, plain_number, with_opacity
 
-_RIGHT, _PHONE = 176, (52, 30)  # px of margins, on a phone left and right
+_RIGHT, _PHONE = 104, (52, 30)  # px of margins, on a phone left and right
 _WINDOW = (0.0, 4.5)  # powers of ten, the same for all settings, so that these compare
 _BELOW = 1e-9  # where a band's edge at or below 0 goes: below every axis
 _SHARE = 0.42  # of a play's height for the upper panel
@@ -23,7 +23,7 @@ def regret_figure(curve: RegretCurve, plain: RegretCurve, *, steps: int, theme: 
     """
     chart = Chart(theme, height, "T")
     colour = chart.colours["sampling"]
-    chart.band(curve.steps, curve.q10, curve.q90, colour, floor=_BELOW)
+    chart.band(curve.steps, curve.q10, curve.q90, colour, floor=_BELOW, legend=False)  # the caption says what it is
     for values, name, ink, dash, layer in (
         (curve.bound, "upper bound", colour, "dash", "upper ftrl"),
         (plain.expected, "non-private", chart.colours["reference"], "solid", ""),
@@ -56,16 +56,16 @@ def regret_figure(curve: RegretCurve, plain: RegretCurve, *, steps: int, theme: 
 
 
 def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
-    """One stream: the arms that one run plays above its regret so far, with the band of all runs and the bounds.
+    """One stream: the arms that one run plays above its regret so far, beside the mean of all runs and its bound.
 
-    The bounds speak of the end of the stream and stand there. Arms are counted from 1; of long streams every second,
+    The bound speaks of the end of the stream and stands there. Arms are counted from 1; of long streams every second,
     third, ... is drawn.
     """
     chart = Chart(theme, height, "step", right=_RIGHT, upper=_SHARE)
     colour, quiet = chart.colours["sampling"], chart.colours["reference"]
     every = math.ceil(len(play.arms) / _MOST_DOTS)
     T, p = float(play.plan.steps), play.plan.spec.p
-    chart.curve(play.marks[1:], play.leader[1:] + 1, quiet, "best arm so far", width=2)
+    chart.curve(play.marks[1:], play.leader[1:] + 1, quiet, "best arm so far", width=2, legend=False)
     chart.traces[-1]["line"] |= {"shape": "hv"}
     chart.end(play.marks, play.leader + 1, "best arm", quiet)
     chart.marks(
@@ -73,24 +73,19 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
         play.arms[::every] + 1,
         {"size": 4, "color": with_opacity(colour, 0.55)},
         name="arm played",
-        showlegend=True,
+        showlegend=False,
         hovertemplate="step %{x}: arm %{y}<extra></extra>",
     )
-    chart.band(play.marks, play.q10, play.q90, colour, axis="y2")
-    chart.curve(play.marks, play.expected, quiet, "exact mean", axis="y2", label="exact mean")
+    chart.curve(play.marks, play.expected, quiet, "mean", axis="y2", label="mean")
     chart.curve(play.marks, play.regret, colour, "this run", axis="y2", label="this run", width=3)
-    for y, name, symbol in (
-        (play.bound, "upper bound, mean", "diamond"),
-        (play.one_run, "upper bound, 90% of runs", "diamond-open"),
-    ):
-        look = {"symbol": symbol, "size": 10, "color": colour, "line": {"color": colour, "width": 2}}
-        more = {"cliponaxis": False, "showlegend": True, "hovertemplate": f"{name}: %{{y:.4~g}}<extra></extra>"}
-        chart.marks(np.array([T]), np.array([y]), look, "y2", name=name, **more)
-        chart.end([T], [y], name, colour, "y2")
-    heights = np.concatenate([play.q10, play.q90, play.regret, [0.0, play.bound, play.one_run]])
+    name, look = "upper bound of the mean", {"symbol": "diamond", "size": 10, "color": colour}
+    more = {"cliponaxis": False, "showlegend": True, "hovertemplate": f"{name}: %{{y:.4~g}}<extra></extra>"}
+    chart.marks(np.array([T]), np.array([play.bound]), look, "y2", name=name, **more)
+    chart.end([T], [play.bound], "upper bound", colour, "y2")
+    heights = np.concatenate([play.expected, play.regret, [0.0, play.bound]])
     low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
     panel = [low - 0.06 * (high - low), high + 0.06 * (high - low)]
-    chart.heading("arm played in each step of one run")
+    chart.heading("arm played, best arm so far (line)")
     chart.heading("regret so far", "y2")
     return chart.beside(
         [chart.axis("steps so far", range=[0.0, 1.01 * T], nticks=8, tickformat=","), {"nticks": 5}],

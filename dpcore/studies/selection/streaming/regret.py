@@ -57,12 +57,11 @@ class RegretCurve:
 
 @dc.dataclass(frozen=True)
 class Play:
-    """One stream with many players.
+    """One stream and one player.
 
-    plan: the players'. marks: [M], steps done, from 0 to all of them, thinned. leader: [M], the arm whose costs so far
-    are smallest; trust: [M], the weight that it has in the next step. arms: [T], what the first run plays. regret: [M],
-    of the first run, over the best arm so far; q10, q90: [M], the same over all runs; expected: [M], its exact mean.
-    bound, one_run: at the end, proved for the mean and for nine runs out of ten.
+    plan: the player's. marks: [M], steps done, from 0 to all of them, thinned. leader: [M], the arm whose costs so far
+    are smallest; trust: [M], the weight that it has in the next step. arms: [T], as played. regret: [M], over the best
+    arm so far; expected: [M], its exact mean over all draws. bound: proved for this mean at the end.
     """
 
     plan: Plan
@@ -71,11 +70,8 @@ class Play:
     trust: Array
     arms: Integers
     regret: Array
-    q10: Array
-    q90: Array
     expected: Array
     bound: float
-    one_run: float
 
 
 @shared(256)
@@ -154,67 +150,60 @@ def play(
     epsilon: float,
     delta: float,
     lam: float | LamRule = "auto",
-    repetitions: int = 50,
     seed: int = 0,
     accounting: str = "tight",
 ) -> Play:
-    """One stream step by step; from a cache. Arguments and randomness as in `regret_curve`.
+    """One stream step by step; from a cache. Arguments and randomness as in `regret_curve`, whose first run it is.
 
     Raises NotApplicable with the reason where there is no plan.
 
-    >>> made = play("counterexample", 8, 50, epsilon=4.0, delta=1e-5, repetitions=5)
+    >>> made = play("counterexample", 8, 50, epsilon=4.0, delta=1e-5)
     >>> len(made.arms), int(made.leader[-1]), bool(made.expected[-1] <= made.bound)
     (50, 0, True)
     """
     one_of("adversary", adversary, ADVERSARIES)
-    repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
+    seed = integer("seed", seed, at_least=0)
     plan = _plan(FTRL(accounting), p, integer("steps", steps, at_least=2), lam, Budget(epsilon, delta))
     T, lam_sum = plan.steps, plan.steps * plan.scale
     data = _costs(adversary, plan, seed)
-    played = play_costs(data, lam_sum, _uniforms(repetitions, T, seed))
+    played = play_costs(data, lam_sum, _uniforms(1, T, seed))
     marks = np.unique(np.linspace(0, T, min(T, _MOST_MARKS) + 1).round().astype(int))
     sums = np.vstack([np.zeros(plan.spec.p), np.cumsum(np.add.reduceat(data.X, marks[:-1], axis=0), axis=0)])
     lowest = sums.min(axis=1)
 
     def regret_of(paid: Array) -> Array:
-        """Regret over the best arm so far, at the marks, for payments [..., T]."""
-        return np.concatenate([np.zeros((*paid.shape[:-1], 1)), np.cumsum(paid, axis=-1)], axis=-1)[..., marks] - lowest
+        """Regret over the best arm so far, at the marks, for payments [T]."""
+        return np.append(0.0, np.cumsum(paid))[marks] - lowest
 
-    regrets = regret_of(_paid(data, played))
-    mean_bound, one_run = plan.mechanism.bounds(plan)[:2]
-    low, high = middle(regrets, 0)
     return Play(
         plan=plan,
         marks=marks,
         leader=sums.argmin(axis=1),
         trust=1.0 / np.exp((lowest[:, None] - sums) / lam_sum).sum(axis=1),
         arms=played.arms[0].astype(np.intp),
-        regret=regrets[0],
-        q10=low,
-        q90=high,
+        regret=regret_of(_paid(data, played)[0]),
         expected=regret_of(played.expected),
-        bound=mean_bound.value,
-        one_run=one_run.value,
+        bound=plan.mechanism.bounds(plan)[0].value,
     )
 
 
 @shared(64)
-def proof(adversary: str, p: int, steps: int, *, seed: int = 0, repetitions: int = 50, **asked: Any) -> ProofChain:
+def proof(adversary: str, p: int, steps: int, *, seed: int = 0, **asked: Any) -> ProofChain:
     """Proof of the bound on the mean regret of one stream, as a chain from the exact mean; arguments and errors as in
     `play`.
 
-    >>> made = proof("counterexample", 8, 50, epsilon=4.0, delta=1e-5, repetitions=5)
+    >>> made = proof("counterexample", 8, 50, epsilon=4.0, delta=1e-5)
     >>> made.steps[0].value < made.steps[1].value <= made.steps[-1].value
     True
     """
-    made = play(adversary, p, steps, seed=seed, repetitions=repetitions, **asked)
+    made = play(adversary, p, steps, seed=seed, **asked)
     data = _costs(adversary, made.plan, seed)
     sums = np.asarray(data.X).sum(axis=0)
     best = Minimum(np.eye(1, p, int(sums.argmin()))[0], float(sums.min()), 0.0, 1.0)
     mechanism = made.plan.mechanism
     links = mechanism.chain(made.plan, mechanism.prepare(made.plan, data), data, best, (), never)
     nothing = float(sums.mean()) - best.risk
-    return ProofChain(chained(made.expected[-1:], links), nothing, repetitions, "regret")
+    return ProofChain(chained(made.expected[-1:], links), nothing, 1, "regret")
 
 
 def _plan(mechanism: FTRL, p: int, T: int, lam: float | LamRule, budget: Budget) -> Plan:
