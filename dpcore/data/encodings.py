@@ -1,0 +1,109 @@
+"""Encodings of CSV files: those that are offered, a guess, and what is said where none fits."""
+
+import codecs
+import itertools
+import re
+from contextlib import suppress
+from string import ascii_lowercase, ascii_uppercase, digits
+
+ENCODINGS = {  # that spreadsheets and statistics programs write
+    "utf-8-sig": "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16 (little-endian)",
+    "utf-16-be": "UTF-16 (big-endian)",
+    "cp1252": "Western European (Windows)",
+    "latin-1": "Latin-1",
+    "iso8859-15": "Western European (ISO 8859-15)",
+    "mac_roman": "Western European (Mac)",
+    "cp850": "Western European (DOS)",
+    "cp1250": "Central European (Windows)",
+    "cp1251": "Cyrillic (Windows)",
+    "cp1253": "Greek (Windows)",
+    "cp1254": "Turkish (Windows)",
+    "cp1255": "Hebrew (Windows)",
+    "cp1256": "Arabic (Windows)",
+    "cp1257": "Baltic (Windows)",
+    "cp932": "Japanese (Shift-JIS)",
+    "gb18030": "Simplified Chinese (GB 18030)",
+    "cp950": "Traditional Chinese (Big5)",
+    "cp949": "Korean (Windows)",
+}
+_GUESSED = ("cp1252", "latin-1", "iso8859-15", "mac_roman", "cp850")  # beside Unicode, the likeliest first
+_WORD = re.compile(rb"(?<![0-9A-Za-z\x80-\xff])[0-9A-Za-z]*[\x80-\xff][0-9A-Za-z\x80-\xff]*")  # beyond ASCII
+_MOST_WORDS = 2**20
+_LETTERS = "àáâãäåæçèéêëìíîïñòóôõöøùúûüÿœšž"
+_RARE = re.compile(r"[ŒœŠšŸŽž¡¿\u201e]|\w[\u2018\u201c\u2026]|[^\W\d]\xa0|\u2026\w")  # where others have letters
+_KINDS = {
+    "a": f"{ascii_lowercase}ß",
+    "A": ascii_uppercase,
+    "0": digits,
+    "e": _LETTERS,
+    "E": _LETTERS.upper(),
+    "s": "©«°±µ»×\u2013\u2014\u2018\u201c\u201d\u2026",
+    ">": "£¥§€¹²³¼½¾ªº®™",
+    "<": "¡¿\u201e",
+    "-": "\xa0\xad\u2019\u2022",
+}
+_SHAPE = str.maketrans({sign: kind for kind, signs in _KINDS.items() for sign in signs})
+# Shapes of words that no Western language writes: with another sign, a sign within or at the wrong end, small and large
+# letters mixed, three letters beyond ASCII in a row, a letter after a digit, a capital alone, nothing in ASCII.
+_ODD = re.compile(
+    r"[^\x00-\x7f]|[aAeE]s[aAeE]|>[aAeE]|[aAeE0]<|[ae]E|eA|A[AE]e|AEa|[eE]{3}|0E|0e0|^E$|^(?![s-]{2,3}$)[^aA0]{2,}$"
+)
+
+
+def guess_encoding(content: bytes) -> str:
+    """Encoding in which the words of a file look least odd, "utf-8-sig" where that is not clear.
+
+    >>> [guess_encoding("Müller, né".encode(encoding)) for encoding in ("utf-8", "cp1252", "mac_roman", "cp850")]
+    ['utf-8-sig', 'cp1252', 'mac_roman', 'cp850']
+    >>> guess_encoding("Миша".encode("cp1251")), guess_encoding("né".encode() + "né".encode("cp1252"))
+    ('utf-8-sig', 'utf-8-sig')
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if content[first:4:2] == b"\0\0" and b"\0" not in content[1 - first : 4 : 2]:
+            return encoding
+    if _is_text(content, "utf-8-sig"):
+        return "utf-8-sig"
+    words = [*{found[0] for found in itertools.islice(_WORD.finditer(content), _MOST_WORDS)}]
+    read, odd = {}, {}
+    for encoding in _GUESSED:
+        with suppress(UnicodeDecodeError):
+            read[encoding] = b"\n".join(words).decode(encoding)
+            odd[encoding] = sum(map(_is_odd, read[encoding].split("\n")))
+    least = min(odd.values())
+    fits = [encoding for encoding in read if odd[encoding] == least]
+    sure = len({read[each] for each in fits}) == 1 or (fits[0] == "cp1252" and not _RARE.search(read["cp1252"]))
+    mixed = any(_is_text(word, "utf-8") and _is_odd(word.decode("latin-1")) for word in words)
+    return fits[0] if sure and not mixed and 10 * least <= len(words) else "utf-8-sig"
+
+
+def other_bytes(content: bytes, name: str, encoding: str) -> str:
+    """Sentence about bytes of a file that are no text in an encoding."""
+    first: dict[bool, int] = {}  # line with letters beyond ASCII that is text, and that is none
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line.isascii():
+            first.setdefault(_is_text(line, encoding), number)
+    known, got = ENCODINGS[encoding], "binary content or another encoding"
+    if len(first) == 2 and encoding == "utf-8-sig" and b"\0" not in content:
+        got = f"lines that are, such as line {first[True]:,}, and others that are not, such as line {first[False]:,}"
+    elif False in first and not encoding.startswith("utf-16"):
+        got += f" in line {first[False]:,}"
+    return (
+        f"{name} must be a text file in {known}, got {got}; save all of it as UTF-8, or choose the encoding in "
+        f"which it is written: {', '.join(ENCODINGS.values())}; Latin-1 reads any bytes"
+    )
+
+
+def _is_odd(word: str) -> bool:
+    return _ODD.search(word.translate(_SHAPE)) is not None
+
+
+def _is_text(content: bytes, encoding: str) -> bool:
+    try:
+        content.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
