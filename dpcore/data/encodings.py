@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from string import ascii_lowercase, ascii_uppercase, digits
 
+_SCRIPTS = ("Central European", "Cyrillic", "Western European", "Greek", "Turkish", "Hebrew", "Arabic", "Baltic")
 ENCODINGS = {  # that spreadsheets and statistics programs write
     "utf-8-sig": "UTF-8",
     "utf-16": "UTF-16",
@@ -16,32 +17,26 @@ ENCODINGS = {  # that spreadsheets and statistics programs write
     "iso8859-15": "Western European (ISO 8859-15)",
     "mac_roman": "Western European (Mac)",
     "cp850": "Western European (DOS)",
-    "cp1250": "Central European (Windows)",
-    "cp1251": "Cyrillic (Windows)",
-    "cp1253": "Greek (Windows)",
-    "cp1254": "Turkish (Windows)",
-    "cp1255": "Hebrew (Windows)",
-    "cp1256": "Arabic (Windows)",
-    "cp1257": "Baltic (Windows)",
+    **{f"cp{page}": f"{script} (Windows)" for page, script in enumerate(_SCRIPTS, 1250)},
     "cp932": "Japanese (Shift-JIS)",
     "gb18030": "Simplified Chinese (GB 18030)",
     "cp950": "Traditional Chinese (Big5)",
     "cp949": "Korean (Windows)",
 }
 _GUESSED = ("cp1252", "latin-1", "iso8859-15", "mac_roman", "cp850")  # beside Unicode, the likeliest first
-_WORD = re.compile(rb"(?<![0-9A-Za-z\x80-\xff])[0-9A-Za-z]*[\x80-\xff][0-9A-Za-z\x80-\xff]*")  # beyond ASCII
-_MOST_WORDS = 2**20
+_WORD = re.compile(rb"(?<![0-9A-Za-z\x80-\xff])[0-9A-Za-z]{0,40}[\x80-\xff][0-9A-Za-z\x80-\xff]{0,40}")  # beyond ASCII
+_MOST_WORDS, _MOST_READ = 2**20, 2**14
 _LETTERS = "àáâãäåæçèéêëìíîïñòóôõöøùúûüÿœšž"
-_RARE = re.compile(r"[ŒœŠšŸŽž¡¿\u201e]|\w[\u2018\u201c\u2026]|[^\W\d]\xa0|\u2026\w")  # where others have letters
+_RARE = re.compile(r"[ŒœŠšŸŽž¡¿\u201e]|\w[\u2018\u201c\u2026]|[^\W\d]\xa0|\u2026\w")  # elsewhere common letters
 _KINDS = {
     "a": f"{ascii_lowercase}ß",
     "A": ascii_uppercase,
     "0": digits,
     "e": _LETTERS,
     "E": _LETTERS.upper(),
-    "s": "©«°±µ»×\u2013\u2014\u2018\u201c\u201d\u2026",
-    ">": "£¥§€¹²³¼½¾ªº®™",
-    "<": "¡¿\u201e",
+    "s": "©«°±µ»×\u2013\u2014\u2018\u201c\u201d\u2026",  # not between letters
+    ">": "£¥§€¹²³¼½¾ªº®™",  # not before a letter
+    "<": "¡¿\u201e",  # not behind one
     "-": "\xa0\xad\u2019\u2022",
 }
 _SHAPE = str.maketrans({sign: kind for kind, signs in _KINDS.items() for sign in signs})
@@ -67,17 +62,17 @@ def guess_encoding(content: bytes) -> str:
             return encoding
     if _is_text(content, "utf-8-sig"):
         return "utf-8-sig"
-    words = [*{found[0] for found in itertools.islice(_WORD.finditer(content), _MOST_WORDS)}]
-    read, odd = {}, {}
+    found = [*dict.fromkeys(match[0] for match in itertools.islice(_WORD.finditer(content), _MOST_WORDS))]
+    words = b"\n".join(found[:_MOST_READ])
+    odd: dict[str, int] = {}  # how many words of a reading are
     for encoding in _GUESSED:
         with suppress(UnicodeDecodeError):
-            read[encoding] = b"\n".join(words).decode(encoding)
-            odd[encoding] = sum(map(_is_odd, read[encoding].split("\n")))
-    least = min(odd.values())
-    fits = [encoding for encoding in read if odd[encoding] == least]
-    sure = len({read[each] for each in fits}) == 1 or (fits[0] == "cp1252" and not _RARE.search(read["cp1252"]))
-    mixed = any(_is_text(word, "utf-8") and _is_odd(word.decode("latin-1")) for word in words)
-    return fits[0] if sure and not mixed and 10 * least <= len(words) else "utf-8-sig"
+            odd[encoding] = sum(map(_is_odd, words.decode(encoding).split("\n")))
+    fits = [encoding for encoding in odd if odd[encoding] == min(odd.values())]
+    text, *others = dict.fromkeys(map(words.decode, fits))
+    several = others and (fits[0] != "cp1252" or _RARE.search(text))
+    mixed = any(_is_text(word, "utf-8") and _is_odd(word.decode("latin-1")) for word in found)
+    return "utf-8-sig" if several or mixed or 10 * odd[fits[0]] > len(text.split("\n")) else fits[0]
 
 
 def other_bytes(content: bytes, name: str, encoding: str) -> str:
@@ -103,7 +98,6 @@ def _is_odd(word: str) -> bool:
 
 def _is_text(content: bytes, encoding: str) -> bool:
     try:
-        content.decode(encoding)
+        return content.decode(encoding) is not None
     except UnicodeDecodeError:
         return False
-    return True

@@ -28,16 +28,7 @@ _FEWEST_ANSWERS = 5
 _CUT_FROM = 20  # different numbers, from which on only a cut between them is tried
 _EXAMPLES = 3
 _DATED = 0.9  # share of a column's different texts
-_YES_NO = [
-    {"0", "1"},
-    {"-1", "1"},
-    {"no", "yes"},
-    {"n", "y"},
-    {"false", "true"},
-    {"f", "t"},
-    {"ja", "nein"},
-    {"non", "oui"},
-]
+_YES_NO = [{*pair.split()} for pair in ("0 1", "-1 1", "no yes", "n y", "false true", "f t", "ja nein", "non oui")]
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?( ?z|[+-]\d{2}:?\d{2})?"
 _DATES = re.compile(
     rf"({_CLOCK}|\d{{4}}[-/.]\d{{1,2}}([-/.]\d{{1,2}})?|\d{{1,2}}[-/. ](\d{{1,2}}|[a-zäé]{{3,9}}\.?)[-/., ]+\d{{2,4}}"
