@@ -35,15 +35,15 @@ _KINDS = {
     "e": _LETTERS,
     "E": _LETTERS.upper(),
     "s": "©«°±µ»×\u2013\u2014\u2018\u201c\u201d\u2026",  # not between letters
-    ">": "£¥§€¹²³¼½¾ªº®™",  # not before a letter
+    ">": "£¥§€¹²³¼½¾ªº®™\u2022",  # not before a letter
     "<": "¡¿\u201e",  # not behind one
-    "-": "\xa0\xad\u2019\u2022",
+    "-": "\xa0\u2019",
 }
 _SHAPE = str.maketrans({sign: kind for kind, signs in _KINDS.items() for sign in signs})
 # Shapes of words that no Western language writes: with another sign, a sign within or at the wrong end, small and large
 # letters mixed, three letters beyond ASCII in a row, a letter after a digit, a capital alone, nothing in ASCII.
 _ODD = re.compile(
-    r"[^\x00-\x7f]|[aAeE]s[aAeE]|>[aAeE]|[aAeE0]<|[ae]E|eA|A[AE]e|AEa|[eE]{3}|0E|0e0|^E$|^(?![s-]{2,3}$)[^aA0]{2,}$"
+    r"[^\x00-\x7f]|[aAeE]s[aAeE]|>[aAeE]|[aAeE0]<|[ae]E|eA|A[AE]e|AEa|[eE]{3}|0E|0e0|^E$|^(?![s>-]{2,3}$)[^aA0]{2,}$"
 )
 
 
