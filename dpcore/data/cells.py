@@ -11,31 +11,34 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.validation import shown
 
-# Words that pandas reads as missing (STR_NA_VALUES), in lower case, and those of other programs: "?" of the UCI
-# repository, a point of SAS and Stata, \N of databases, dashes.
-_MISSING = frozenset(
-    ["", "#n/a", "#n/a n/a", "#na", "-1.#ind", "-1.#qnan", "-nan", "1.#ind", "1.#qnan", "<na>", "n/a", "na", "nan"]
-).union(
-    ["none", "null", "?", "-", "--", "\u2013", "\u2014", "\u2212", ".", "..", "..."],
-    ["\\n", "nat", "n.a.", "#nv", "#n/d", "(null)", "nan(ind)", "-nan(ind)"],
+# Marks of no value, in small letters: of pandas (STR_NA_VALUES), databases, the UCI repository (?), SAS and Stata (.),
+# people (dashes, n.a., k.A.), and errors of spreadsheets in any language (#DIV/0!, #N/A).
+_MISSING = re.compile(
+    r"|na|-?nan(\(ind\))?|-?1\.#(ind|qnan)|n/a|<na>|\(na\)|null|[<([]null[])>]|\$null\$|\\n|[?]+|\.{1,3}|\u2026"
+    r"|[-\u2013\u2014\u2212]+|n\. ?a\.?|k\. ?a\.|#[\xa1\xbf]?[^\W\d_]+(/0)?[!?]|#[^\W\d_]/[^\W\d_]|#na|#nv|#n/a n/a|nat"
 )
-_ERROR = re.compile(r"#[^\W\d_]+(/0)?[!?]")  # of a spreadsheet: #DIV/0!, #VALUE!, #NAME?, in any language
+# Others, which are values where a column holds words: .a to .z of Stata, : of Eurostat, * / x [c] of other statistics.
+_NO_NUMBER = re.compile(
+    r"\.[a-z_]|: ?[a-z]{0,2}|\*+|#+|[/x_]|\[[a-z]\]|nil|n/?d|[ns]\.d\.|s/o|\(?(blank|empty|missing|none|unknown)\)?"
+    r"|undefined|not (available|applicable|reported|known)|no data|unbekannt|keine angaben?|fehl(t|end)|inconnu"
+)
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:([.,' ])\d{3})(?:\1\d{3})*(?:([.,])\d+)?")
 _TWO_WAYS = re.compile(r"([1-9]\d{0,2})[.,](\d{3})")  # 1.250 may be a thousand, or little more than one
 _DECIMAL = {mark: re.compile(rf"\d*{re.escape(mark)}\d+(e[+-]?\d+)?", re.IGNORECASE) for mark in ".,"}
 _MARKS = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d", "-")
-    | dict.fromkeys("\xa0\u2007\u2009\u202f", " ")
-    | {"\u2019": "'", "\uff05": "%"}
+    | dict.fromkeys("\xa0\u2007\u2008\u2009\u200a\u202f", " ")
+    | dict.fromkeys("\u2018\u2019\u02bc\xb4`", "'")
+    | dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff", "")
+    | {"\uff05": "%"}
 )
 _UNIT = (
     "%|\u2030|[A-Z]{0,2}[$\xa3\xa5\u0e3f\u20a0-\u20cf]|EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|KRW|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN|TRY"
     "|RUB|UAH|ILS|AED|SAR|ZAR|AUD|CAD|NZD|SGD|HKD|BRL|MXN|THB|[Kk]r\\.?|Fr\\.|Rs\\.?|z\u0142|K\u010d|Ft"
 )
-_DIGITS = r"[.,]?\d[\d.,']*(?: \d{3}[\d.,]*)*(?:[eE][-+]?\d+)?-{0,2}"
-_DRESSED = re.compile(rf"([-+( ]*)({_UNIT})?([-+( ]*)({_DIGITS})([ )]*)({_UNIT})?([ )]*)")
+_DIGITS = r"[.,]?\d[\d.,']*(?: \d{3}[\d.,]*)*(?:[eE][-+]?\d+)?(?:(?<=[.,])-{1,2})?"  # 5.- francs have no cents
+_DRESSED = re.compile(rf"([-+( ]*)({_UNIT})?([-+( ]*)({_DIGITS})([-) ]*)({_UNIT})?([-) ]*)")
 _SIGNS = {"": 1.0, "+": 1.0, "-": -1.0, "()": -1.0}  # accountants write negative numbers in brackets
-_NO_CENTS = re.compile(r"[.,]-{1,2}")  # 5.- francs
 _OTHER = {".": ",", ",": "."}
 _DIGIT = re.compile("[0-9]")
 _LARGEST_WHOLE = 2.0**53  # floats represent whole numbers exactly up to here
@@ -50,7 +53,7 @@ def _undressed(cell: str) -> tuple[float, str, str] | None:
     sign = _SIGNS.get((lead + middle + end + close).replace(" ", ""))
     if sign is None or (before and after):
         return None
-    if _NO_CENTS.fullmatch(digits[-2:]) or _NO_CENTS.fullmatch(digits[-3:]):
+    if digits.endswith("-"):
         digits = digits.rstrip("-")[:-1]
     return sign, digits, before or after
 
@@ -58,12 +61,14 @@ def _undressed(cell: str) -> tuple[float, str, str] | None:
 def number_in(cell: str, decimal: str = ".", thousands: str = "") -> float:
     """Number in a cell; nan if there is none. thousands: the mark that may stand between groups of three digits.
 
-    Any minus sign, brackets for a negative number, a percent sign and a currency are read: 21% is 21.
+    Any minus sign, before or behind, brackets for a negative number, a percent sign and a currency are read: 21% is 21.
 
     >>> number_in("1.250,5", ",", "."), number_in("1,250"), number_in("12,50", ".", ",")
     (1250.5, nan, nan)
-    >>> number_in("\u22120.5"), number_in("\u20ac 1,250.00", ".", ","), number_in("(3)"), number_in("21.5 %")
-    (-0.5, 1250.0, -3.0, 21.5)
+    >>> number_in("\u22120.5"), number_in("\u20ac 1,250.00", ".", ","), number_in("21.5 %")
+    (-0.5, 1250.0, 21.5)
+    >>> number_in("(3)"), number_in("3-")
+    (-3.0, -3.0)
     """
     return number_and_unit(cell, decimal, thousands)[0]
 
@@ -183,13 +188,14 @@ def word_of(label: float) -> str:
     return str(int(label)) if label.is_integer() else repr(label)
 
 
-def is_missing(cell: str) -> bool:
-    """True if a cell is one of the words for a missing value, or an error of a spreadsheet.
+def is_missing(cell: str, among_numbers: bool = False) -> bool:
+    """True if a cell is a mark of no value. among_numbers: whether other cells of its column are numbers, not words.
 
-    >>> is_missing("NA"), is_missing("?"), is_missing("#DIV/0!"), is_missing("no")
-    (True, True, True, False)
+    >>> is_missing("NA"), is_missing("#DIV/0!"), is_missing("unknown"), is_missing("unknown", among_numbers=True)
+    (True, True, False, True)
     """
-    return cell.casefold() in _MISSING or _ERROR.fullmatch(cell) is not None
+    word = cell.casefold()
+    return bool(_MISSING.fullmatch(word) or (among_numbers and _NO_NUMBER.fullmatch(word)))
 
 
 def has_thousands(cell: str) -> bool:

@@ -17,19 +17,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from ..core.validation import one_of
 from .cells import is_missing, marks_in, number_in
+from .encodings import ENCODINGS, guess_encoding, other_bytes
 
 if TYPE_CHECKING:
     import _csv
 
-ENCODINGS = {
-    "utf-8-sig": "UTF-8",
-    "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16 (little-endian)",
-    "utf-16-be": "UTF-16 (big-endian)",
-    "cp1252": "Western European (Windows)",
-    "latin-1": "Latin-1",
-    "mac_roman": "Western European (Mac)",
-}
 SEPARATORS = (";", "\t", "|", ",", " ")  # where several fit, an earlier one: a comma may be a decimal comma
 QUOTES = ('"', "'")
 DECIMALS = (".", ",")
@@ -45,11 +37,7 @@ NO_SPREADSHEET = (
 _LONGEST_LINE = 2**19  # characters; split into cells, a longer one would take a hundred times its size
 _SNIFFED_BYTES, _SNIFFED_RECORDS = 2**16, 100
 _SEPARATOR_LINE = re.compile(r'("?)sep=([,;\t|])\1(\r\n?|\n|\Z)', re.IGNORECASE)  # a first line that Excel obeys
-# Letters of Mac Roman at places where cp1252 has signs, and letters of cp1252; each beside a small letter.
-_MAC_LETTER, _CP1252_LETTER = (
-    re.compile(b"(?<=[a-z])[%b]|[%b](?=[a-z])" % (place, place))
-    for place in (rb"\x86-\x90\x9a\x9b\x9d-\x9f\xa7", rb"\xc0-\xff")
-)
+_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_END = re.compile(rb"[\r\n]")
 _QUOTES = (
     "{} must close each quote at the end of its cell, got one in the record that begins in line {:,} and {}; close it, "
@@ -87,8 +75,9 @@ class Format:
 def sniff(content: bytes, name: str) -> Format:
     """Likely format of a CSV file, guessed from its first records; the encoding from the whole file.
 
-    UTF-8 and UTF-16 are recognised; anything else counts as Western European (cp1252), or as Mac Roman if it has bytes
-    that cp1252 lacks, or more letters where Mac Roman has them. The separator is the one named by a first line like
+    UTF-8 and UTF-16 are recognised; anything else counts as the Western European encoding in which fewest words look
+    odd. Where several fit, or one in ten words is odd, or some are UTF-8, nothing is guessed: UTF-8 remains, in which
+    reading the file fails with a sentence that asks. The separator is the one named by a first line like
     sep=; or, with the quotes, the one that splits most records into as many cells as the others and leaves fewest cells
     in quotes. `marks_in` tells the marks in numbers; 1.250 beside semicolons and 1,250 beside commas are thousands if
     no number shows the contrary. The first line is no header if it holds numbers, unless these count up like names (0,
@@ -101,7 +90,7 @@ def sniff(content: bytes, name: str) -> Format:
         raise ValueError(f"{name} must be a plain CSV file, got a compressed one")
     if content.startswith(_SPREADSHEET):
         raise ValueError(f"{name} {NO_SPREADSHEET}")
-    encoding = _encoding(content)
+    encoding = guess_encoding(content)
     end = _LINE_END.search(content, _SNIFFED_BYTES, _LONGEST_LINE)
     text = content[: end.start() if end else _LONGEST_LINE].decode(encoding, "ignore")
     said = _SEPARATOR_LINE.match(text)
@@ -165,6 +154,8 @@ def opened(content: bytes, name: str, form: Format) -> tuple[list[str], Iterator
 
 def _text_of(content: bytes, form: Format) -> TextIO:
     """Text of a CSV file from its first record on, with one kind of line ends; blanks before these separate nothing."""
+    for mark in _ORDER_MARKS if form.encoding != "utf-16" else ():  # which needs it
+        content = content.removeprefix(mark)
     text: TextIO = io.TextIOWrapper(io.BytesIO(content), form.encoding)
     if form.separator == " ":
         text = io.StringIO("".join(_stripped(text)))
@@ -212,10 +203,7 @@ def _split(content: bytes, name: str, form: Format) -> Iterator[tuple[int, list[
             ) from None
         raise ValueError(_QUOTES.format(name, begin, "does not")) from None
     except UnicodeError:
-        raise ValueError(
-            f"{name} must be a text file in {ENCODINGS[form.encoding]}, got binary content or another encoding; choose "
-            "the one in which it is written, or Latin-1, which reads any bytes"
-        ) from None
+        raise ValueError(other_bytes(content, name, form.encoding)) from None
 
 
 def _lines(text: Iterable[str], name: str, skipped: int) -> Iterator[str]:
@@ -249,21 +237,6 @@ def _holds_records(cells: list[str], place: int, form: Format) -> bool:
     marks[-1] += len(cells) - 1 - place
     filled = [mark for line, mark in zip(lines, marks, strict=True) if line or mark]
     return len(filled) > 1 and {*filled} == {len(cells) - 1}
-
-
-def _encoding(content: bytes) -> str:
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
-        if content[first:4:2] == b"\0\0" and b"\0" not in content[1 - first : 4 : 2]:
-            return encoding
-    for encoding in ("utf-8-sig", "cp1252"):
-        with suppress(UnicodeDecodeError):
-            content.decode(encoding)
-            if encoding == "cp1252" and len(_MAC_LETTER.findall(content)) > len(_CP1252_LETTER.findall(content)):
-                break
-            return encoding
-    return "mac_roman"
 
 
 def _sample(text: str, separator: str, quote: str) -> list[list[str]]:
@@ -304,7 +277,7 @@ def _is_header(records: list[list[str]], decimal: str) -> bool:
         if math.isfinite(number_in(cell, decimal)) or is_missing(cell):
             continue
         below = [record[place].strip() for record in rest if place < len(record)]
-        filled = [number_in(other, decimal) for other in below if not is_missing(other)]
+        filled = [number_in(other, decimal) for other in below if not is_missing(other, among_numbers=True)]
         names += bool(filled) and all(map(math.isfinite, filled))
         words_return |= cell in below
     counts_up = len(numbers) > 2 and all(after - before == 1 for before, after in itertools.pairwise(numbers))

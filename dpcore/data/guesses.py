@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Array
 from ..core.validation import shown
-from .cells import has_thousands, is_missing, word_of
+from .cells import has_thousands, word_of
 from .tables import NO_NAME, Column, RawTable
 
 MAX_LEVELS = 100  # different texts of a category
 _FEW = 10  # values of a label
 _FEWEST_ROWS = 10  # that show a pattern
 _LONGEST_CYCLE = 31  # of hours, weekdays, days of a month, which are no running numbers
+_SHORT_CYCLE = 4  # of rows, in a column that is named like their number
 _COPY = "alone tells the label in more than 99% of the rows: a copy of the answer? is it known when you ask?"
 STANDS_IN = "one value stands in"  # so many rows, by which somebody may have several
 _RIGHT = 0.99  # share of rows in which a copy tells the answer
@@ -27,16 +28,7 @@ _FEWEST_ANSWERS = 5
 _CUT_FROM = 20  # different numbers, from which on only a cut between them is tried
 _EXAMPLES = 3
 _DATED = 0.9  # share of a column's different texts
-_YES_NO = [
-    {"0", "1"},
-    {"-1", "1"},
-    {"no", "yes"},
-    {"n", "y"},
-    {"false", "true"},
-    {"f", "t"},
-    {"ja", "nein"},
-    {"non", "oui"},
-]
+_YES_NO = [{*pair.split()} for pair in ("0 1", "-1 1", "no yes", "n y", "false true", "f t", "ja nein", "non oui")]
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?( ?z|[+-]\d{2}:?\d{2})?"
 _DATES = re.compile(
     rf"({_CLOCK}|\d{{4}}[-/.]\d{{1,2}}([-/.]\d{{1,2}})?|\d{{1,2}}[-/. ](\d{{1,2}}|[a-zäé]{{3,9}}\.?)[-/., ]+\d{{2,4}}"
@@ -46,7 +38,12 @@ _DATES = re.compile(
 _ID_NAME = re.compile(
     r"(.*[^a-z])?(id|ids|uuid|guid|identifier|ssn|iban|e-?mail|phone|telephone)([^a-z].*)?|(?-i:.*[a-z]I[Dd])"
     r"|index|row[ _.]?(names?|numbers?|num|no|nr)|(s|sr|serial)[ _.]*(no|number)\.?"
-    r"|__index_level_\d+__|level_\d+|unnamed: ?\d+",  # what pandas calls an index
+    r"|__index_level_\d+__|level_\d+|unnamed: ?\d+(\.\d+)*",  # what pandas calls an index
+    re.IGNORECASE,
+)
+_COUNT_NAME = re.compile(
+    r"x(\.\d+)?|v1|rn|_?n_?|\.\.\.1|row|case|obs|observation|record|line|seq|sequence|zeile|#"
+    r"|((case|obs|observation|record|line|seq|sequence|lfd\.?)[ _.]?)?(no|nr|num|number|nummer)\.?",
     re.IGNORECASE,
 )
 _WRITTEN_AMOUNT = re.compile(r"\W{0,2}\d[\d.,]*(\s?[^\W\d]{0,3}\W?$|,)")  # 5 mg, £5k, 1.5-
@@ -240,7 +237,7 @@ def _unusual(name: str, column: Column) -> str:
     if column.unread:
         return column.unread
     rows, known = np.flatnonzero(~np.isnan(column.numbers)), column.numbers[~np.isnan(column.numbers)]
-    texts = [word for word in column.words if not is_missing(word)]
+    texts = [word for word, mark in zip(column.words, column.marks, strict=True) if not mark]
     filled = int((~column.missing).sum())
     if not filled:
         return "has no value"
@@ -251,7 +248,7 @@ def _unusual(name: str, column: Column) -> str:
     different, counts = np.unique(known, return_counts=True)
     if len(different) + len(texts) == 1:
         return "has one value only"
-    if not column.unit and (numbering := _numbering(rows, known, different, counts)):
+    if not column.unit and (numbering := _numbering(name, rows, known, different, counts)):
         return numbering
     if _ID_NAME.fullmatch(name):
         most = max(counts.max(initial=0), np.bincount(column.places + 1)[1:].max(initial=0))
@@ -267,7 +264,7 @@ def _unusual(name: str, column: Column) -> str:
     return ""
 
 
-def _numbering(rows: NDArray[np.int_], known: Array, different: Array, counts: NDArray[np.int_]) -> str:
+def _numbering(name: str, rows: NDArray[np.int_], known: Array, different: Array, counts: NDArray[np.int_]) -> str:
     """Reason why a column of numbers seems to hold dates or to number the rows, else ""."""
     if len(known) < _FEWEST_ROWS:
         return ""
@@ -284,7 +281,8 @@ def _numbering(rows: NDArray[np.int_], known: Array, different: Array, counts: N
     whole = different[0] in (0, 1) and different[-1] - different[0] == len(different) - 1
     # Each part of a table that counts its own rows has all numbers that a longer part has up to its own end.
     shuffled = whole and len(different) > _LONGEST_CYCLE and bool((np.diff(counts) <= 0).all())
-    return "counts rows, and begins again" if shuffled or len(known) > _LONGEST_CYCLE * runs else ""
+    longest = _SHORT_CYCLE if _COUNT_NAME.fullmatch(name) else _LONGEST_CYCLE
+    return "counts rows, and begins again" if shuffled or len(known) > longest * runs else ""
 
 
 def _are_days(known: Array) -> bool:

@@ -39,6 +39,7 @@ _AS_WRITTEN = Format("utf-8-sig", ",", ".", False)  # of a Parquet file, as CSV
 _SNIFFED_ROWS = 100
 _AT_LEAST = re.compile(r">=(.+)")
 _SHARES = ("%", "\u2030")
+_DASHES = ("-", "\u2212")
 
 
 @dc.dataclass(frozen=True)
@@ -86,11 +87,19 @@ class Column:
     unit: str = ""
 
     @functools.cached_property
-    def missing(self) -> NDArray[np.bool_]:
-        """Rows with neither a number nor a text, or with a word for a missing value."""
+    def marks(self) -> NDArray[np.bool_]:
+        """Which of the words are marks of no value, [words]; more of them are where most other cells are numbers."""
+        words = np.array([is_missing(word, among_numbers=True) for word in self.words], bool)
+        rows = np.bincount(self.places + 1, minlength=len(words) + 1)[1:]
+        if np.count_nonzero(~np.isnan(self.numbers)) <= rows[~words].sum():
+            words = np.array([is_missing(word) for word in self.words], bool)
         # A dash is a value, not a gap, if some values are +.
-        gaps = [is_missing(word) and not (word == "-" and "+" in self.words) for word in self.words]
-        return np.isnan(self.numbers) & np.array([*gaps, True])[self.places]
+        return words & np.array(["+" not in self.words or word not in _DASHES for word in self.words], bool)
+
+    @functools.cached_property
+    def missing(self) -> NDArray[np.bool_]:
+        """Rows with neither a number nor a text, or with a mark of no value."""
+        return np.isnan(self.numbers) & np.array([*self.marks, True])[self.places]
 
     @functools.cached_property
     def values(self) -> tuple[tuple[str, ...], NDArray[np.int16]]:
@@ -311,7 +320,9 @@ class _Found:
         if numbers is None or not np.isfinite(numbers).all():
             codes, different = pd.factorize(np.array(cells, object))
             stripped = [cell.strip() for cell in different]
-            read = [number_and_unit(cell, form.decimal, form.thousands) for cell in stripped]
+            grades = any(cell.endswith("+") for cell in stripped)  # beside 2+, the grade 2- is no number below zero
+            bare = ["" if grades and cell.endswith("-") else cell for cell in stripped]
+            read = [number_and_unit(cell, form.decimal, form.thousands) for cell in bare]
             known = np.array([number for number, _ in read])
             units = [unit for _, unit in read]
             if any(units) or self._units - {""}:

@@ -5,6 +5,7 @@ import gzip
 import itertools
 import os
 import random
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from scipy.sparse import csr_array, random_array
 
 from dpcore import data
 from dpcore.data import Format
+from dpcore.data.encodings import ENCODINGS
+from dpcore.data.tables import line_of
 from tests.nights import each
 
 
@@ -74,21 +77,128 @@ NO_NUMBERS = [
 ]
 
 
+WESTERN = "Müller né Mañana São Ødegård PÈRE niño"
+OTHERS = {
+    "cp1250": "Łódź,Kłodzko",
+    "cp1251": "Москва,нет",
+    "cp1253": "Αθήνα,όχι",
+    "cp1254": "İstanbul,kadın",
+    "cp1255": "שלום,לא",
+    "cp1256": "مرحبا,نعم",
+    "cp1257": "Šiauliai,Kauņas",
+    "cp932": "東京,女",
+    "gb18030": "北京,女",
+    "cp950": "台北,女",
+    "cp949": "서울,여",
+}
+
+
+@pytest.mark.parametrize(
+    "encoding, words",
+    [
+        *((encoding, WESTERN) for encoding in ("cp1252", "latin-1", "iso8859-15", "mac_roman", "cp850")),
+        ("cp1252", "maši Škoda žena née né"),
+        *(("cp1252", words) for words in ("‘quoted’ “words”", "don’t", "€", "°C", "•••")),
+        ("mac_roman", "niño años nación María"),
+    ],
+)
+def test_letters_tell_which_western_encoding_a_file_has(encoding, words):
+    lines = ["name,sick", "x,0", *(f"{word},1" for word in words.split())]
+    table = data.read_table("\n".join(lines).encode(encoding), "people.csv")
+    assert table.columns["name"].words == ("x", *words.split())
+
+
+@pytest.mark.parametrize("encoding, words", OTHERS.items())
+def test_other_encodings_are_asked_for_and_read_after_one_choice(encoding, words):
+    city, answer = words.split(",")
+    content = f"{city},sick\n{answer},1\n{city},0\n".encode(encoding)
+    offered = re.escape(", ".join(ENCODINGS.values()))
+    with pytest.raises(ValueError, match=rf"^people.csv must be a text file in UTF-8, got .* line 1; .*: {offered}; "):
+        data.read_table(content, "people.csv")
+    form = dc.replace(data.sniff(content, "people.csv"), encoding=encoding)
+    assert data.read_table(content, "people.csv", form=form).columns[city].words == (answer, city)
+    assert set(OTHERS) < set(ENCODINGS)
+
+
+@pytest.mark.parametrize("unlike", [0, 199])
+def test_lines_in_two_encodings_are_told(unlike):
+    """Wherever the one line is, and whichever of the two encodings it has."""
+    for one, most in (("utf-8", "cp1252"), ("cp1252", "utf-8")):
+        lines = [f"Müller{place},{place % 2}\n".encode(one if place == unlike else most) for place in range(200)]
+        told = {one: unlike + 2, most: 2 if unlike else 3}
+        with pytest.raises(
+            ValueError, match=f"lines that are, such as line {told['utf-8']}, and .* line {told['cp1252']};"
+        ):
+            data.read_table(b"name,sick\n" + b"".join(lines), "people.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+def test_a_byte_order_mark_is_no_part_of_a_name(encoding):
+    content = "\ufeffage,sick\n50,1\n20,0\n".encode(
+        {"utf-8-sig": "utf-8", "utf-16": "utf-16-be", "cp1252": "utf-8"}.get(encoding, encoding)
+    )
+    table = data.read_table(content, "people.csv", form=Format(encoding, ",", ".", True))
+    assert [*table.columns] == ["age", "sick"] and line_of(content, "people.csv", table.form, 0) == (2, ["50", "1"])
+
+
 def test_bytes_of_another_encoding_are_told_what_to_choose():
     """By the names that the page offers; the last choice reads any bytes."""
     content = "name,sick\nSmi\x90th,1\nBarrière,0\n".encode("latin-1")
-    with pytest.raises(
-        ValueError, match=r"in Western European \(Windows\), got .*; choose .*, or Latin-1, which reads"
-    ):
-        data.read_table(content, "people.csv", "sick", Format("cp1252", ",", ".", True))
+    for form in (None, Format("cp1252", ",", ".", True)):
+        with pytest.raises(ValueError, match=r"got .* another encoding in line 2; .* choose .*; Latin-1 reads any"):
+            data.read_table(content, "people.csv", "sick", form)
     table = data.read_table(content, "people.csv", "sick", Format("latin-1", ",", ".", True))
     assert set(table.columns["name"].words) == {"Smi\x90th", "Barrière"}
 
 
-@pytest.mark.parametrize("word", ["?", ".", "#N/D", "\\N", "(null)", "-nan(ind)", "#DIV/0!"])
+ALWAYS = [
+    "?",
+    ".",
+    "..",
+    "#N/D",
+    "#N/A",
+    "\\N",
+    "(null)",
+    "-nan(ind)",
+    "#DIV/0!",
+    "#¡DIV/0!",
+    "-",
+    "---",
+    "n/a",
+    "k.A.",
+]
+BESIDE_NUMBERS = [".a", ".Z", ":", ": c", "*", "**", "/", "nil", "None", "missing", "(blank)", "unbekannt", "unknown"]
+
+
+@pytest.mark.parametrize("word", ["NULL", "<NA>", *ALWAYS, *BESIDE_NUMBERS])
 def test_marks_of_other_programs_stand_for_no_value(word):
     table = data.read_table(f"a,sick\n1,1\n{word},0\n".encode(), "people.csv", "sick")
     assert table.columns["a"].missing.tolist() == [False, True]
+    assert data.sniff(f"a,b\n1,2\n{word},4\n".encode(), "a.csv").header
+
+
+def test_words_that_may_be_values_are_none_of_a_column_of_numbers_only():
+    rows = [f"{word},{place}" for place, word in enumerate([*BESIDE_NUMBERS, *BESIDE_NUMBERS, "high", "low", "5"])]
+    column = data.read_table("\n".join(["a,sick", *rows]).encode(), "people.csv").columns["a"]
+    assert not column.missing.any() and set(column.values[0]) == {*BESIDE_NUMBERS, "high", "low", "5"}
+
+
+@pytest.mark.parametrize(
+    "cells, read",
+    [
+        (["5-", "5.25-", "5 -", "5\u2212", "1,234.50-"], [-5.0, -5.25, -5.0, -5.0, -1234.5]),
+        (["5%-", "5 %", "(5%)"], [-5.0, 5.0, -5.0]),
+        (["5-€", "€ 5-", "5 €"], [-5.0, -5.0, 5.0]),
+        (["(5)", "+5", "\u22125", "1\u2009234", "1\u200a234"], [-5.0, 5.0, -5.0, 1234.0, 1234.0]),
+        (["1`234", "1´234", "1\u2019234-"], [1234.0, 1234.0, -1234.0]),
+        (["5.-", "5.--", "5,-"], [5.0, 5.0, 5.0]),
+        (["-5-", "(5)-", "1-3", "5--", "7"], [np.nan, np.nan, np.nan, np.nan, 7.0]),
+        (["3+", "2-", "2"], [np.nan, np.nan, 2.0]),  # grades
+    ],
+)
+def test_numbers_in_other_dress_are_read(cells, read):
+    table = data.read_table("\n".join(["a\ty", *(f"{cell}\t1" for cell in cells)]).encode(), "people.tsv")
+    assert np.array_equal(table.columns["a"].numbers, read, equal_nan=True)
 
 
 @pytest.mark.parametrize("content, message", BAD)

@@ -39,6 +39,13 @@ UNUSUAL = [
         "counts rows, and begins again",
     ),
     *((f"{cycle} long", [*range(cycle)] * 9, "") for cycle in (2, 12, 24, 31)),
+    *(
+        (name, [*range(1, 21)] * 5, "counts rows, and begins again")
+        for name in ("X", "row", "case", "Obs", "line no", "nr")
+    ),
+    ("Unnamed: 0.1", [*range(1, 21)] * 5, "is named like an ID"),
+    ("case", [0, 1] * 30, ""),
+    ("n", np.minimum(DRAW.geometric(0.4, 99), 8), ""),
     ("visit", [k for i in range(60) for k in range(1, 2 + i % 5)], ""),
     ("index", DRAW.integers(0, 5, 60), "is named like an ID: one value stands in"),
     ("OrderDate", [45_000, 45_001, 45_007] * 20, "is named like a date"),
@@ -67,7 +74,8 @@ UNUSUAL = [
         "holds what may be numbers but is not read as such, like '0 mg': write",
     ),
     ("pay", [f"£{i % 20}k" for i in range(60)], "holds what may be numbers but is not read as such, like '£0k': write"),
-    ("fee", [f"{i}.5-" for i in range(60)], "holds what may be numbers but is not read as such, like '0.5-': write"),
+    ("fee", [f"{i}.5k" for i in range(60)], "holds what may be numbers but is not read as such, like '0.5k': write"),
+    ("fee", [f"{7 * i % 60}.5-" for i in range(60)], ""),
     ("euros", [f"€ {7 * i}" for i in range(60)], ""),
     ("band", [f"{i % 20}-{i % 20 + 9}" for i in range(60)], ""),
 ]

@@ -327,6 +327,30 @@ def test_how_a_file_is_written_is_seen_said_and_changed():
     assert held(page).report.read == 40
 
 
+@pytest.mark.parametrize("encoding, words", [("cp1251", ("доза", "да", "нет")), ("cp932", ("用量", "有", "無"))])
+def test_an_encoding_that_cannot_be_guessed_is_asked_for_once(encoding, words):
+    dose, yes, no = words
+    lines = [f"{i % 7},{7 * i % 40},{no if i % 3 else yes}" for i in range(40)]
+    page = opened("\n".join([f"{dose},age,ill", *lines]).encode(encoding))
+    choice = named(page, "Text is written in")
+    assert "must be a text file in UTF-8 (here binary content or another encoding in line 1); save" in said(page)
+    assert f"choose the encoding in which it is written: {', '.join(choice.options)}; Latin-1" in said(page)
+    choice.select(encoding).run()
+    assert (
+        not page.error
+        and [*table(page).index] == [dose, "age"]
+        and named(page, "Value to").options == sorted([yes, no])
+    )
+
+
+def test_lines_in_two_encodings_are_told_on_the_page():
+    lines = [f"Zoë{i % 3},{i % 7},{i % 2}".encode("cp1252" if i == 8 else "utf-8") for i in range(40)]
+    page = opened(b"\n".join([b"name,age,ill", *lines]))
+    assert "(here lines that are, such as line 2, and others that are not, such as line 10); save all of it" in said(
+        page
+    )
+
+
 # The question
 
 

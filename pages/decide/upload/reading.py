@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import data
 from dpcore.data import Format, RawTable
 from dpcore.data.cells import word_of
-from dpcore.data.formats import ENCODINGS
+from dpcore.data.encodings import ENCODINGS
 from dpcore.data.tables import Column
 from pages.ui.html import literal, readable
 
