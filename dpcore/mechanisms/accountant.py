@@ -34,7 +34,7 @@ class Accountant:
 
     Give one object as `accountant` to every estimator that learns from the same people. scikit-learn's tools pass it on
     to the copies that they fit, so that all fits of a cross-validation, a search or a bag are counted. All fits are
-    composed as if every person were in each of them, which holds for any folds. The total at delta is the least of the
+    composed as if every person were in each of them, which covers any overlap. The total at delta is the least of the
     sum of the epsilons, the composition of Gaussian guarantees or of zCDP, and the sum of the privacy losses; a fit's
     own delta may be as large as that of the accountant. `charge` counts a release by `dpcore.solve` or by other means.
 
@@ -45,8 +45,9 @@ class Accountant:
     Guarantee: all fits together are (epsilon, delta)-differentially private for replacing one record, up to a relative
         1e-12 of both numbers; each fit, but for its cost, may be chosen after seeing earlier ones.
     Not protected: as for the estimators; scores on private records; what a tool itself learns from them (calibrators,
-        the final model of stacking, scalers); people with several records in one fit, as in bags drawn with replacement
-        (bootstrap=False draws without).
+        the final model of stacking, scalers); folds that depend on the records, as stratified ones do, which tools make
+        for classifiers unless told cv=KFold(5): another label moves other records too; people with several records in
+        one fit, as in bags drawn with replacement (bootstrap=False draws without).
 
     >>> from dpcore import calibrate
     >>> accountant = Accountant(epsilon=3.0, delta=1e-5)
@@ -64,7 +65,8 @@ class Accountant:
     _process: int = dc.field(default_factory=os.getpid, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        Budget(self.epsilon, self.delta)
+        for name, value in dc.asdict(Budget(self.epsilon, self.delta)).items():
+            object.__setattr__(self, name, value)
 
     @property
     def fits(self) -> int:
@@ -86,7 +88,7 @@ class Accountant:
             most = self.epsilon * (1 + _ROUNDING)
             epsilon = self._total(releases, enough=most)[0]
             if epsilon > most:
-                total = f"epsilon = {told_up(epsilon)}" if math.isfinite(epsilon) else "more than any epsilon"
+                total = f"epsilon = {told_up(epsilon)}" if math.isfinite(epsilon) else "more than that delta"
                 raise BudgetExceeded(
                     f"BudgetExceeded: accountant must keep to epsilon = {self.epsilon:g} at delta = {self.delta:g}, "
                     f"but {self.fits} fits and this one (epsilon = {told_up(plan.spent.epsilon)}, delta = "

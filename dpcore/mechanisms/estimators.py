@@ -104,8 +104,8 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         if earlier is not None and not refit:
             raise BudgetExceeded(
                 f"BudgetExceeded: this {name} has spent epsilon = {told_up(earlier.epsilon)}, "
-                f"delta = {told_up(earlier.delta)} already; fit(X, y, refit=True) spends again and adds up, and a tool "
-                "that fits one object again and again (self-training) cannot have it"
+                f"delta = {told_up(earlier.delta)} already; fit(X, y, refit=True) spends again and adds up; tools "
+                "that fit one object again and again, as self-training does, cannot use it"
             )
         # A clone looks at the columns: a refusal must change nothing here.
         checked = {"y": unmasked("y", y), "y_numeric": is_regressor(self), "ensure_min_samples": 2}
@@ -121,9 +121,9 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         if boolean("clip", self.clip):
             data, clipped = clip_rows(data, self.domain.R, self.domain.q)
         draw, seed = prepared_release(plan, self._stored(data)), self.random_state
-        watch(seen, told=earlier is not None or self.accountant is not None)
         if self.accountant is not None:
             self.accountant.charge(plan)
+        watch(seen, told=earlier is not None or self.accountant is not None)
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(np.iinfo(np.int32).max))
         theta = draw(seed).theta

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from scipy.special import ndtr
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 
 import dpcore
 from dpcore.data.files import MAX_COLUMNS
@@ -38,7 +38,7 @@ def test_more_steps_of_the_trees_cost_what_is_said():
 def test_a_search_costs_what_its_accountant_is_said_to_tell(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "sharp_edges.md").read_text("utf-8"), re.DOTALL)
     X = np.random.default_rng(0).uniform(-0.5, 0.5, (600, 3))
-    names = {"dpcore": dpcore, "GridSearchCV": GridSearchCV, "X": X, "y": np.sign(X[:, 0])}
+    names = {"dpcore": dpcore, "GridSearchCV": GridSearchCV, "KFold": KFold, "X": X, "y": np.sign(X[:, 0])}
     exec(code, names)
     fits, epsilon, delta, most = stated(r"# (\d) fits, epsilon = (\d\.\d+) at delta = (1e-5); the sum is (\d\.\d)")
     spent = names["accountant"].spent
