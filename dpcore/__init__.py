@@ -19,6 +19,7 @@ _HOMES = {
     "audit.game": ("Audit", "run_audit"),
     "audit.function": ("FunctionReport", "audit_function"),
     "audit.canary": ("canary_pairs",),
+    "mechanisms.accountant": ("Accountant",),
     "mechanisms.estimators": ("PrivateClassifier", "PrivateRegressor"),
     "mechanisms.gaussian_estimator": ("PrivateGaussianClassifier",),
     "studies.papers.exhibits": ("ExhibitResult", "run_exhibit"),
@@ -29,7 +30,9 @@ _HOMES = {
     "mechanisms.problem": ("Problem",),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "audit.report": ("AuditReport",),
-    "core.privacy": (*("Bound", "Budget", "BudgetExceeded", "LargeDelta", "NotApplicable", "Unconverged"),),
+    "core.privacy": (
+        *("Bound", "Budget", "BudgetExceeded", "LargeDelta", "NotApplicable", "UncountedFits", "Unconverged"),
+    ),
     "core.records": ("Data",),
     "core.specification": ("Domain", "Spec"),
 }
@@ -42,12 +45,13 @@ if TYPE_CHECKING:
     from .audit.function import FunctionReport, audit_function
     from .audit.game import Audit, run_audit
     from .audit.report import AuditReport
-    from .core.privacy import Bound, Budget, BudgetExceeded, LargeDelta, NotApplicable, Unconverged
+    from .core.privacy import Bound, Budget, BudgetExceeded, LargeDelta, NotApplicable, Unconverged, UncountedFits
     from .core.records import Data
     from .core.specification import Domain, Spec
     from .experiments.experiment import EPSILON_GRID, Axis, Experiment
     from .experiments.run import run
     from .mechanisms import list_mechanisms, make_mechanism
+    from .mechanisms.accountant import Accountant
     from .mechanisms.api import bounds_of, calibrate, solve
     from .mechanisms.estimators import PrivateClassifier, PrivateRegressor
     from .mechanisms.gaussian_estimator import PrivateGaussianClassifier

@@ -15,7 +15,7 @@ against N(0) at x.
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import fft
@@ -29,6 +29,8 @@ _LOST = 1e-14  # probability that the sum may have beyond the grid
 _ROUNDING = 1e-14  # of a profile
 _COARSE = 2_048
 _ORDERS = np.geomspace(1e-2, 1e4, 73)
+
+Steps = tuple[Callable[[Array], Array], float, int]  # profile, last loss and number of `added_losses`
 
 
 @dc.dataclass(frozen=True)
@@ -58,34 +60,43 @@ def batch_losses(z: float, rate: float, times: int, sampling: str) -> Losses:
     >>> batch_losses(z=1.0, rate=1.0, times=1, sampling="poisson").delta(np.array([0.0])).round(6)  # N(1) against N(-1)
     array([0.682689])
     """
-    return added_losses(lambda e: _profile(e, z, rate, sampling), _last_loss(z, rate, sampling), times)
+    return added_losses([(lambda e: _profile(e, z, rate, sampling), _last_loss(z, rate, sampling), times)])
 
 
-def added_losses(profile: Callable[[Array], Array], last: float, times: int) -> Losses:
-    """Loss of `times` adaptive steps that each have this profile, a convex function of e^e.
+def added_losses(steps: Sequence[Steps]) -> Losses:
+    """Loss of adaptive steps: `times` with each profile, a convex function of e^e.
 
     profile: H at each e >= 0, [k] to [k]. last: > 0, a loss that a step hardly ever exceeds, or from which H is flat.
 
     >>> randomised_response = lambda e: np.maximum(-np.expm1(e - 1.0), 0.0) / (1.0 + np.exp(-1.0))
-    >>> added_losses(randomised_response, 1.0, times=1).delta(np.array([0.0])).round(6), round(math.tanh(0.5), 6)
+    >>> added_losses([(randomised_response, 1.0, 1)]).delta(np.array([0.0])).round(6), round(math.tanh(0.5), 6)
     (array([0.462117]), 0.462117)
     """
-    coarse = np.asarray(np.linspace(0.0, last, _COARSE), float)
-    masses, beyond = _masses(profile(coarse), coarse)
-    if beyond >= 0.5:
-        return Losses(np.empty(0), np.zeros(1), np.zeros(1), charge=1.0)
-    growth = _growth(masses, coarse, _ORDERS) * times
-    ends = (growth - math.log(_LOST)) / _ORDERS
-    order, end = _ORDERS[[ends.argmin()]], max(float(ends.min()), 1.001 * last)
+    growth = np.zeros(len(_ORDERS))
+    for profile, last, times in steps:
+        coarse = np.asarray(np.linspace(0.0, last, _COARSE), float)
+        masses, beyond = _masses(profile(coarse), coarse)
+        if beyond >= 0.5:
+            return Losses(np.empty(0), np.zeros(1), np.zeros(1), charge=1.0)
+        growth += _growth(masses, coarse, _ORDERS) * times
+    total = sum(times for _, _, times in steps)
     # At 2^17 points millions of steps cost half a percent of z, and a tenth of a second.
-    size = 1 << int(np.clip(math.ceil(math.log2(1_000.0 * math.sqrt(times))), 13, 17))
+    size = 1 << int(np.clip(math.ceil(math.log2(1_000.0 * math.sqrt(total))), 13, 17))
+    # Rounding to the grid raises E exp(a loss) too much at orders beyond these.
+    ends = (growth - math.log(_LOST)) / _ORDERS
+    best = np.where(growth * math.sqrt(total) <= size, ends, math.inf).argmin()
+    order, end = _ORDERS[[best]], max(float(ends[best]), 1.001 * max(last for _, last, _ in steps))
     width = 2.0 * end / size
-    own = np.asarray(width * np.arange(math.ceil(last / width) + 1), float)
-    masses, beyond = _masses(profile(own), own)
     # Chords make the law a little wider than on the coarse grid; losses below -end wrap round to large ones.
-    lost = math.exp(min(0.0, times * float(_growth(masses, own, order)[0]) - float(order[0]) * end))
-    charge = lost - math.expm1(times * math.log1p(-beyond)) + times * _ROUNDING
-    return _sum_of(masses, width, size, times, charge)
+    laws, wider, within = [], 0.0, 0.0
+    for profile, last, times in steps:
+        own = np.asarray(width * np.arange(math.ceil(last / width) + 1), float)
+        masses, beyond = _masses(profile(own), own)
+        laws.append((masses, times))
+        wider += times * float(_growth(masses, own, order)[0])
+        within += times * math.log1p(-beyond)
+    lost = math.exp(min(0.0, wider - float(order[0]) * end))
+    return _sum_of(laws, width, size, charge=lost - math.expm1(within) + total * _ROUNDING)
 
 
 @functools.lru_cache(maxsize=64)
@@ -106,7 +117,7 @@ def pure_losses(epsilon: float, records: int, times: int) -> Losses:
     masses = np.zeros(records + 1)
     masses[records - 2 * behind] = ahead
     size = 1 << math.ceil(math.log2(2 * records * times + 2))
-    return _sum_of(masses, epsilon, size, times, charge=0.0)
+    return _sum_of([(masses, times)], epsilon, size, charge=0.0)
 
 
 @functools.lru_cache(maxsize=64)
@@ -126,16 +137,21 @@ def laplace_losses(epsilon: float, times: int) -> Losses:
     grid = np.asarray(width * np.arange(points + 1), float)
     masses, _ = _masses(np.maximum(-np.expm1(0.5 * (grid - epsilon)), 0.0), grid)
     size = 1 << math.ceil(math.log2(2 * points * times + 2))
-    return _sum_of(masses, width, size, times, charge=times * _ROUNDING)
+    return _sum_of([(masses, times)], width, size, charge=times * _ROUNDING)
 
 
-def _sum_of(masses: Array, width: float, size: int, times: int, charge: float) -> Losses:
-    """Sum of `times` losses with these masses at 0, width, 2 width ... and, by symmetry, below 0."""
-    law = np.zeros(size)
-    law[: len(masses)] = masses
-    law[size - len(masses) + 1 :] = (masses[1:] * np.exp(-width * np.arange(1, len(masses))))[::-1]
-    total = fft.irfft(fft.rfft(law) ** times, size)
-    transform = times * 2.0**-50 * math.log2(size) * math.sqrt(size) * float(np.linalg.norm(total))
+def _sum_of(laws: Sequence[tuple[Array, int]], width: float, size: int, charge: float) -> Losses:
+    """Sum of `times` losses of each law: masses at 0, width, 2 width ... and, by symmetry, below 0."""
+    product = np.ones(size // 2 + 1, complex)
+    for masses, times in laws:
+        law = np.zeros(size)
+        law[: len(masses)] = masses
+        law[size - len(masses) + 1 :] = (masses[1:] * np.exp(-width * np.arange(1, len(masses))))[::-1]
+        product *= fft.rfft(law) ** times
+    total = fft.irfft(product, size)
+    transform = (
+        sum(times for _, times in laws) * 2.0**-50 * math.log2(size) * math.sqrt(size) * float(np.linalg.norm(total))
+    )
     grid = np.asarray(width * np.arange(1, size // 2), float)
     above = total[1 : size // 2]
     upper, other = (np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (above, above * np.exp(-grid)))

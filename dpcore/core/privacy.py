@@ -26,11 +26,15 @@ class NotApplicable(ValueError):
 
 
 class BudgetExceeded(ValueError):
-    """A second release was requested, but the caller has agreed to spend the budget once."""
+    """A release was requested that would spend more than the caller has agreed to."""
 
 
 class LargeDelta(UserWarning):
     """The guarantee has delta >= 1/n, which even publishing a record drawn at random would satisfy."""
+
+
+class UncountedFits(UserWarning):
+    """Several fits had the same records, and nothing tells what they spend together."""
 
 
 class Unconverged(RuntimeError):

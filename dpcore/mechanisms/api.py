@@ -80,14 +80,18 @@ def calibrate(
 
 
 def warn_of_large_delta(n: int, delta: float) -> None:
-    """Warn, at the line that called dpcore, if delta >= 1/n."""
-    if not (sentence := large_delta(n, delta)):
-        return
+    """Warn if delta >= 1/n."""
+    if sentence := large_delta(n, delta):
+        warn_outside(sentence, LargeDelta)
+
+
+def warn_outside(sentence: str, category: type[Warning]) -> None:
+    """Warn at the line that called dpcore."""
     frame: FrameType | None = sys._getframe()
     level = 1
     while frame and frame.f_globals["__name__"].split(".")[0] == __name__.split(".")[0]:
         frame, level = frame.f_back, level + 1
-    warnings.warn(sentence, LargeDelta, stacklevel=level)
+    warnings.warn(sentence, category, stacklevel=level)
 
 
 def large_delta(n: int, delta: float) -> str:

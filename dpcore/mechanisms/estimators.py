@@ -27,7 +27,8 @@ from ..core.specification import Domain, Spec
 from ..core.validation import boolean, integer, one_of, shown
 from ..data import clip_rows
 from . import make_mechanism
-from .api import release_once, warn_of_large_delta
+from .accountant import Accountant, watch
+from .api import prepared_release, warn_of_large_delta
 from .class_labels import class_places, declared_classes, unmasked
 from .plan import Plan
 
@@ -47,6 +48,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
     theta_norm: float = 10.0
     clip: bool = False
     random_state: int | np.random.RandomState | None = None
+    accountant: Accountant | None = None
 
     _model: ClassVar[str] = "coef_"  # the attribute that keeps what was released
 
@@ -72,8 +74,8 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         """Release one private model. X: [n, p] as in `dpcore.solve`. y: [n] numbers, or labels among `classes`.
 
         Raises ValueError, NotApplicable and Unconverged as `solve` does, and BudgetExceeded (see the class); then
-        nothing is spent. Warns with LargeDelta if all fits together have delta >= 1/n. sample_weight is refused; since
-        it is no named argument, scikit-learn's tools do not pass weights.
+        nothing is spent. Warns with LargeDelta if all fits together have delta >= 1/n, and with UncountedFits (see the
+        class). sample_weight is refused; since it is no named argument, scikit-learn's tools do not pass weights.
         """
         for argument, value in unsupported.items():
             if argument != "sample_weight":
@@ -96,11 +98,14 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
             )
         if self.random_state is not None and not isinstance(self.random_state, np.random.RandomState):
             integer("random_state", self.random_state, at_least=0)
+        if self.accountant is not None and not isinstance(self.accountant, Accountant):
+            raise ValueError(f"accountant must be a dpcore.Accountant or None, got {shown(self.accountant)}")
         earlier: Budget | None = getattr(self, "spent_", None)
         if earlier is not None and not refit:
             raise BudgetExceeded(
                 f"BudgetExceeded: this {name} has spent epsilon = {told_up(earlier.epsilon)}, "
-                f"delta = {told_up(earlier.delta)} already; fit(X, y, refit=True) spends again and adds up"
+                f"delta = {told_up(earlier.delta)} already; fit(X, y, refit=True) spends again and adds up; tools "
+                "that fit one object again and again, as self-training does, cannot use it"
             )
         # A clone looks at the columns: a refusal must change nothing here.
         checked = {"y": unmasked("y", y), "y_numeric": is_regressor(self), "ensure_min_samples": 2}
@@ -112,13 +117,16 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         if earlier is not None:
             spent = composed((earlier, spent))
         warn_of_large_delta(data.n, spent.delta)
-        clipped = 0
+        seen, clipped = data, 0
         if boolean("clip", self.clip):
             data, clipped = clip_rows(data, self.domain.R, self.domain.q)
-        stored, seed = self._stored(data), self.random_state
+        draw, seed = prepared_release(plan, self._stored(data)), self.random_state
+        if self.accountant is not None:
+            self.accountant.charge(plan)
+        watch(seen, told=earlier is not None or self.accountant is not None)
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(np.iinfo(np.int32).max))
-        theta = release_once(plan, stored, seed=seed).theta
+        theta = draw(seed).theta
         # The cost is recorded before the model is visible: an interrupt may overcount, never undercount.
         self.spent_: Budget = spent
         self.plan_: Plan = plan
@@ -276,13 +284,15 @@ class PrivateClassifier(DeclaredClassifier, _LinearEstimator):
     A second fit raises BudgetExceeded; fit(X, y, refit=True) spends again, and spent_ then adds up all fits on any data
     (basic composition: epsilons and deltas add). Copies (scikit-learn's clone, copy, pickle) spend separately and do
     not count each other: a 5-fold cross-validation makes five fits, and every record is in four of them; a search over
-    10 settings makes 50.
+    10 settings makes 50. accountant: a `dpcore.Accountant`, which counts the fits of all copies and other estimators
+    that share it, and refuses a fit beyond its budget. Without one, UncountedFits warns once where an earlier fit of
+    this process had some of the same records.
 
     Guarantee: each fit is (epsilon, delta)-differentially private for replacing one record, as its mechanism says
         (`python -m dpcore info KEY`); all fits of one object together, (spent_.epsilon, spent_.delta).
     Not protected: the arguments above, n, p, the names of columns and whether y has labels or their numbers are public;
         choosing them by looking at the data; scores on private records (score and cross-validation); a fit with
-        random_state set; copies count apart.
+        random_state set; copies count apart without an accountant.
 
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     >>> model = PrivateClassifier(epsilon=1.0, delta=1e-5, domain=Domain(R=1.0), classes=("no", "yes"), random_state=0)

@@ -24,7 +24,7 @@ class PrivateGaussianClassifier(DeclaredClassifier):
 
     score_c(x) = (x - centre_c)' precision_c (x - centre_c) + offset_c. The mechanism is `gaussian_classifier`, with the
     knobs noise ("gaussian", "gamma" with delta = 0, or "auto", which goes by delta) and perturbed ("objective" or
-    "output", to which the noise is added). epsilon, delta, lam, theta_norm, clip, random_state: as for
+    "output", to which the noise is added). epsilon, delta, lam, theta_norm, clip, random_state, accountant: as for
     `PrivateClassifier`. domain: the public bound ||x||_2 <= R; its y_max is not used. classes: all labels that could
     occur, text or numbers, in any order; they have no default and are never inferred. Their numbers 0 to C - 1 in
     sorted order are taken too, and any other label is refused. No intercept is needed: the ellipsoids have centres.
@@ -39,7 +39,7 @@ class PrivateGaussianClassifier(DeclaredClassifier):
         spent_.delta).
     Not protected: the arguments above, n, p, the names of columns and whether y has labels or their numbers are public;
         choosing them, the classes included, by looking at the data; scores on private records (score and
-        cross-validation); a fit with random_state set; copies count apart.
+        cross-validation); a fit with random_state set; copies count apart without an accountant.
 
     >>> import numpy as np
     >>> from dpcore import Domain

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 from scipy.special import ndtr
+from sklearn.model_selection import GridSearchCV, KFold
 
 import dpcore
 from dpcore.data.files import MAX_COLUMNS
@@ -31,6 +33,18 @@ def test_more_steps_of_the_trees_cost_what_is_said():
     for T, number in zip((2, 3, 4), numbers, strict=True):
         curve = excess_against_n(1.1, d=100, epsilon=1.0, delta=1e-6, seed=0, ns=(10_000,), T=T)
         assert curve.private.mean[0] == pytest.approx(number, rel=0.1)
+
+
+def test_a_search_costs_what_its_accountant_is_said_to_tell(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "sharp_edges.md").read_text("utf-8"), re.DOTALL)
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (600, 3))
+    names = {"dpcore": dpcore, "GridSearchCV": GridSearchCV, "KFold": KFold, "X": X, "y": np.sign(X[:, 0])}
+    exec(code, names)
+    fits, epsilon, delta, most = stated(r"# (\d) fits, epsilon = (\d\.\d+) at delta = (1e-5); the sum is (\d\.\d)")
+    spent = names["accountant"].spent
+    assert fits == names["accountant"].fits and delta == spent.delta
+    assert epsilon == pytest.approx(spent.epsilon, abs=0.005) and most == pytest.approx(fits * 0.5)
+    assert capsys.readouterr().out.startswith(f"{fits:g} Budget(")
 
 
 def test_sizes_are_those_of_the_code():

@@ -386,7 +386,7 @@ def test_weights_are_refused_where_noise_does_not_cover_them_and_counted_in_scor
 def test_fits_that_together_have_a_large_delta_warn():
     model = classifier(delta=0.6 / DATA.n)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", LargeDelta)
         model.fit(DATA.X, WORDS)
     with pytest.warns(LargeDelta, match="delta = 0.01 is not below 1/n = 0.00833"):
         model.fit(DATA.X, WORDS, refit=True)
@@ -408,18 +408,18 @@ def test_the_docstrings_say_what_is_guaranteed_and_what_is_not():
 def test_fits_at_once_on_one_object_wait_for_one_another(monkeypatch):
     """Four threads ask for a fit each; every release takes so long that all of them come while the first is made."""
     released, start = [], threading.Barrier(4)
-    release_once = estimators.release_once
+    prepared_release = estimators.prepared_release
 
     def slow(*arguments, **options):
         released.append(1)
         time.sleep(0.03)
-        return release_once(*arguments, **options)
+        return prepared_release(*arguments, **options)
 
     def fit_together(model, refit):
         start.wait()
         return model.fit(DATA.X, WORDS, refit=refit)
 
-    monkeypatch.setattr(estimators, "release_once", slow)
+    monkeypatch.setattr(estimators, "prepared_release", slow)
     copies = (classifier(), clone(classifier()), copy.deepcopy(classifier()), pickle.loads(pickle.dumps(classifier())))
     for model, refit in (*((model, False) for model in copies), (classifier(), True)):
         released.clear()

@@ -13,3 +13,4 @@ from .curves import ObjectiveCurve as ObjectiveCurve
 from .curves import PureCurve as PureCurve
 from .curves import TradeoffCurve as TradeoffCurve
 from .group import repeated_releases_curve as repeated_releases_curve
+from .group import summed_losses as summed_losses

@@ -10,13 +10,15 @@ Families that are closed under both need no grid (docs/formulas.md, "Repeated re
 import dataclasses as dc
 import functools
 import math
+from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.validation import integer
 from ..adaptive_bounded_range import MOST_CHOICES
-from ..pld import Losses, added_losses, pure_losses
+from ..pld import Losses, Steps, added_losses, pure_losses
 from .composed import BatchCurve, ChoicesCurve, RepeatedChoiceCurve, ZcdpCurve, summed_curve
 from .curves import GaussianCurve, PureCurve, TradeoffCurve, lowest_profile
 
@@ -139,12 +141,29 @@ def _ranges(one: TradeoffCurve) -> tuple[tuple[float, float], ...]:
     return ()
 
 
+def summed_losses(curves: Iterable[TradeoffCurve]) -> Losses:
+    """Losses of adaptive releases with these curves together.
+
+    >>> found = summed_losses([GaussianCurve(0.6), GaussianCurve(0.8)]).delta(np.array([1.0]))
+    >>> found.round(4), GaussianCurve(1.0).delta(np.array([1.0])).round(4)
+    (array([0.1269]), array([0.1269]))
+    """
+    return added_losses([_steps(one, releases) for one, releases in Counter(curves).items()])
+
+
 @functools.lru_cache(maxsize=64)
 def _added(one: TradeoffCurve, releases: int) -> Losses:
+    return added_losses([_steps(one, releases)])
+
+
+def _steps(one: TradeoffCurve, releases: int) -> Steps:
+    if isinstance(one, ZcdpCurve):  # and not what more is known of its noise by sums
+        one = ZcdpCurve(one.mu, one.stretch)
+
     def profile(grid: Array) -> Array:
         return np.asarray(np.interp(np.exp(grid), *lowest_profile(grid, one.delta(grid))))
 
-    return added_losses(profile, _last(one), releases)
+    return profile, _last(one), releases
 
 
 def _last(curve: TradeoffCurve, records: int = 1) -> float:

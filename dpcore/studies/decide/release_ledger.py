@@ -6,13 +6,12 @@ It is JSON that holds no record and no fact of one: budgets, mechanisms and numb
 from __future__ import annotations
 
 import dataclasses as dc
-import itertools
 import json
 import math
-from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
+from ...accounting.releases import Cost, least_epsilon
 from ...accounting.tradeoff import PureCurve
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.privacy import Budget, added_up, composed
@@ -100,10 +99,8 @@ class ReleaseLedger:
     def total(self) -> Budget | None:
         """Privacy spent on one person by all releases; each, but for its cost, may be chosen after seeing earlier ones.
 
-        At the sum of their deltas, the least of: the sum of the epsilons; the composition of all Gaussian guarantees,
-        or of all zCDP, with or without that of pure releases, plus the epsilons of the others. A person has as many
-        records as the release that allows most. None where no guarantee is left. Every sum is rounded up
-        (docs/formulas.md, "Repeated releases").
+        By `least_epsilon` at the sum of their deltas. A person has as many records as the release that allows most.
+        None where no guarantee is left.
 
         >>> one = LedgerEntry("2026-01-31T12:00:00+00:00", "", "output_gamma", 100, 1, 0.1, 0.0, None, None)
         >>> ReleaseLedger("people.csv", (one,) * 10).total()
@@ -114,20 +111,9 @@ class ReleaseLedger:
         costs = [cost for cost in alone if cost is not None]
         if not costs or len(costs) < len(alone) or added_up(cost.delta for cost in costs) >= 1.0:
             return None
-        basic = composed(costs)
-        found = [basic.epsilon]
-        for name, with_pure in itertools.product(("gdp", "rho"), (False, True)):
-            together, within, others = [], [], []
-            for each, cost in zip(self.releases, costs, strict=True):
-                parameter = getattr(each, name)
-                if parameter is None or (cost.pure and not with_pure):
-                    others.append(cost.epsilon)
-                else:
-                    together.append(parameter)
-                    within.append(cost.delta)
-            if (delta := added_up(within)) > 0.0:
-                found.append(added_up([_epsilon(name, _joined(name, together, records), delta), *others]))
-        return Budget(min(found), basic.delta)
+        known = [Cost(cost, *_for_person(each, records)) for each, cost in zip(self.releases, costs, strict=True)]
+        delta = composed(costs).delta
+        return Budget(least_epsilon(known, delta), delta)
 
 
 def _least(name: str, spent: Budget) -> float:
@@ -143,17 +129,13 @@ def _alone(entry: LedgerEntry, records: int) -> Budget | None:
     known = guarantee_alone(spent, 1, records)
     if records == 1 or spent.pure:
         return known
-    costs = {"gdp": entry.gdp, "rho": entry.rho}
-    better = [_epsilon(name, _joined(name, (c,), records), spent.delta) for name, c in costs.items() if c is not None]
+    gdp, rho = _for_person(entry, records)
+    better = [gaussian_epsilon(gdp, spent.delta)] if entry.gdp is not None else []
+    better += [zcdp_epsilon(rho, spent.delta)] if entry.rho is not None else []
     return Budget(min(better), spent.delta) if better else known
 
 
-def _joined(name: str, costs: Iterable[float], records: int) -> float:
-    """mu or rho of releases together, for a person with so many records."""
-    if name == "gdp":
-        return records * math.sqrt(added_up(cost**2 for cost in costs)) * (1 + 1e-15)
-    return records**2 * added_up(costs)
-
-
-def _epsilon(name: str, cost: float, delta: float) -> float:
-    return gaussian_epsilon(cost, delta) if name == "gdp" else zcdp_epsilon(cost, delta)
+def _for_person(entry: LedgerEntry, records: int) -> tuple[float, float]:
+    """mu and rho of one release for a person with so many records, inf for none."""
+    gdp, rho = (math.inf if cost is None else cost for cost in (entry.gdp, entry.rho))
+    return records * gdp, records**2 * rho
