@@ -166,8 +166,9 @@ class Chart:
     ) -> None:
         """Add the band in which means are proved to lie for these records; it reaches down to `floor` where `low` is
         -inf."""
-        self.band(x, low, high, colour, f"proved for {whose}", floor=floor, opacity=0.12)
-        self.end(x, high, f"proved for {whose.replace(' ', '<br>')}, not private", colour)
+        self.band(x, low, high, colour, f"proved range for {whose}", floor=floor, opacity=0.12)
+        upper, lower = (Curve("y", np.asarray(x, float), np.asarray(edge, float)) for edge in (high, low))
+        self.labels.append(Label(upper, f"proved range<br>for {whose.replace(' ', '<br>')}", colour, down_to=lower))
 
     def zero_or_below(self, x: Any, y: Any, colour: str, name: str, floor: float) -> None:
         """Add triangles on the lower edge of a log axis where a curve is at or below 0; hovering shows the value."""
@@ -352,7 +353,7 @@ class Chart:
         What ends outside its axis is said above the legend. taken: px that the drawing is lower there. wide: words that
         only a wide chart has.
         """
-        drawn = [trace for trace in self.traces if trace.get("line", {}).get("width") and len(trace.get("x", ()))]
+        drawn = [trace for trace in self.traces if trace["type"] == "scatter" and "lines" in trace["mode"]]
         curves = [Curve(it.get("yaxis", "y"), np.asarray(it["x"], float), np.asarray(it["y"], float)) for it in drawn]
         axes = {"y": y} if y2 is None else {"y": y, "y2": y2}
         labels = place_labels(self.labels, curves, self.notes, x[0], axes, self.panels, self.gap)

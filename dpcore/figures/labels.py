@@ -32,18 +32,20 @@ class Curve:
 
 @dc.dataclass(frozen=True, eq=False)
 class Label:
-    """What a curve is called; layer: the kind of a bound with its theorem, or ""."""
+    """What a curve is called, or the band between it and the curve `down_to`; layer: the kind of a bound with its
+    theorem, or ""."""
 
     curve: Curve
     text: str
     colour: str
-    layer: str
+    layer: str = ""
+    down_to: Curve | None = None
 
 
 @dc.dataclass(frozen=True, eq=False)
 class _End:
     """Where a curve ends beside the drawing: px above the lower edge, "↑" or "↓" where that is beyond it, and the last
-    value."""
+    value of a curve that is not in sight at all, otherwise nan."""
 
     label: Label
     pixel: float
@@ -52,7 +54,8 @@ class _End:
 
     @property
     def text(self) -> str:
-        return f"{self.arrow} {self.label.text}<br>({short_number(self.value)})" if self.arrow else self.label.text
+        value = "" if math.isnan(self.value) else f"<br>({short_number(self.value)})"
+        return f"{self.arrow} {self.label.text}{value}" if self.arrow else self.label.text
 
 
 def place_labels(
@@ -67,8 +70,9 @@ def place_labels(
     """One label for each curve of `labels`.
 
     A label stands behind the right end of its curve. Those that others would push away from there stand inside the
-    drawing, beside their curve and off all others, where there is room. A curve that ends outside its axis has its
-    label at the edge, with an arrow and its last value.
+    drawing, beside their curve and off all others, where there is room; so do those of curves that end there, and those
+    of bands. A curve that ends outside its axis has its label at the edge, with an arrow, and with its last value if
+    nothing of it is in sight.
 
     curves, notes: all that is drawn. across, axes: the axes with their ranges. sizes: the panels' heights in px. gap:
     px between them; labels that do not fit beside the lower panel reach into it.
@@ -78,8 +82,9 @@ def place_labels(
         size, ends = sizes[axis], _ends(labels, axis, made, sizes[axis])
         drawing = _Drawing([it for it in curves if it.axis == axis], across, made, size)
         drawing.keep_off([it for it in notes if (it["xref"], it["yref"]) == ("x", axis)])
+        inner = [end for end in ends if end.label.down_to or (not end.arrow and drawing.has_end_of(end.label.curve))]
         tried: list[_End] = []
-        while (end := _most_moved(ends, _behind(ends, size, axis, gap), tried)) is not None:
+        while end := inner.pop() if inner else _most_moved(ends, _behind(ends, size, axis, gap), tried):
             tried.append(end)
             if beside := drawing.beside(end.label):
                 placed.append(beside)
@@ -110,10 +115,11 @@ def _ends(labels: Sequence[Label], axis: str, made: Mapping[str, Any], size: flo
     for label in labels:
         drawn = label.curve.y[np.isfinite(label.curve.y)]
         if label.curve.axis == axis and len(drawn):
-            pixel = float(_pixels(drawn[-1:], made, size)[0])
-            slack = 1e-9 * size
+            pixels, slack = _pixels(drawn, made, size), 1e-9 * size
+            pixel = float(pixels[-1])
             arrow = "↑" if pixel > size + slack else "↓" if pixel < -slack else ""
-            ends.append(_End(label, min(max(pixel, 0.0), size), arrow, float(drawn[-1])))
+            seen = ((pixels >= 0.0) & (pixels <= size)).any()
+            ends.append(_End(label, min(max(pixel, 0.0), size), arrow, math.nan if seen else float(drawn[-1])))
     return sorted(ends, key=lambda end: end.pixel)
 
 
@@ -162,6 +168,17 @@ class _Drawing:
         within = ((points >= 0.0) & (points <= (_DRAWING, self.height))).all(axis=1)
         return points[within]
 
+    def _inside(self, upper: Curve, lower: Curve, margin: float) -> Array:
+        """Points of a band in px, not nearer to its left and right ends than the margin."""
+        x = _pixels(upper.x, self.across, _DRAWING)
+        high, low = (np.clip(_pixels(it.y, self.upright, self.height), 0.0, self.height) for it in (upper, lower))
+        known = np.isfinite(x + high + low)
+        if not known.any():
+            return np.empty((0, 2))
+        across = np.arange(x[known].min() + margin, x[known].max() - margin, _STEP)
+        high, low = (np.interp(across, x[known], edge[known]) for edge in (high, low))
+        return np.concatenate([np.column_stack([across, low + part * (high - low)]) for part in (0.3, 0.5, 0.7)])
+
     def keep_off(self, notes: Sequence[Look]) -> None:
         """Leave the places of other words free."""
         lows, highs = self._ends
@@ -180,11 +197,18 @@ class _Drawing:
         """The lower and the upper ends of both axes."""
         return np.array([self.across["range"], self.upright["range"]]).T
 
+    def has_end_of(self, curve: Curve) -> bool:
+        """Whether a curve has its end in the drawing, far from its right side."""
+        points = self._points(curve)
+        return len(points) > 0 and points[:, 0].max() < 0.8 * _DRAWING
+
     def beside(self, label: Label) -> Look | None:
         """The label on a side of its curve, where other curves are farthest; None without room."""
-        own, size = self._points(label.curve), np.array([_DRAWING, self.height])
-        half = 0.5 * np.array(_size(label.text))
-        away = _SIDES * (half + _AWAY)
+        size, half = np.array([_DRAWING, self.height]), 0.5 * np.array(_size(label.text))
+        if label.down_to:
+            own, away = self._inside(label.curve, label.down_to, half[0]), np.zeros((1, 2))
+        else:
+            own, away = self._points(label.curve), _SIDES * (half + _AWAY)
         centres = (own[:, None] + away).reshape(-1, 2)
         room = np.full(len(centres), _OPEN)
         for points in self.points:
@@ -193,7 +217,9 @@ class _Drawing:
         for centre, taken in self.taken:
             room = np.minimum(room, _distances(centres, centre[None], half + taken))
         within = ((centres >= half) & (centres <= size - half)).all(axis=1)
-        room[~within | (_distances(centres, own, half) < _OWN)] = 0.0
+        room[~within] = 0.0
+        if not label.down_to:
+            room[_distances(centres, own, half) < _OWN] = 0.0
         if not (room >= _OTHERS).any():
             return None
         best = len(room) - 1 - int(np.argmax(room[::-1]))  # of several the one farthest to the right

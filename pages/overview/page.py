@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 import dpcore
+from dpcore.accounting.attack_limits import attack_cap
 from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.overview import bells_figure, price_figure
@@ -100,7 +101,7 @@ if plan is not None:
         st.markdown("**What an attacker sees: your record, or a substitute?**")
         limit = mechanism.attack_limit(plan)
         bells = bells_figure(limit, family=mechanism.family, theme=theme, height=BELLS_HEIGHT)
-        captioned_figure(bells, words.attacker(limit), key="bells", height=BELLS_HEIGHT)
+        captioned_figure(bells, words.attacker(limit, attack_cap(plan.spent)), key="bells", height=BELLS_HEIGHT)
 
 
 def rows_at_cursor() -> pd.DataFrame:

@@ -66,8 +66,11 @@ def takeaway(table: pd.DataFrame, experiment: Experiment, epsilon: float, source
     attacked = f"an attacker is right at most **{times} times in 100**"
     if row["mean"] >= row.nothing_learned:
         return f"At ε = {epsilon:g} the model is **worse than one that learns nothing**; {attacked}."
-    both, noise = (cost(each, row.nothing_learned) for each in (row["mean"], row["mean"] - row.noiseless))
-    return f"At ε = {epsilon:g} privacy costs **{both} of what can be learned** (noise alone {noise}); {attacked}."
+    both, noise, floor = (
+        cost(each, row.nothing_learned) for each in (row["mean"], row["mean"] - row.noiseless, row.noiseless)
+    )
+    parts = f"noise {noise}, floor {floor}"
+    return f"At ε = {epsilon:g} privacy costs **{both} of what can be learned** ({parts}); {attacked}."
 
 
 def of_100(limit: float) -> int:
@@ -75,11 +78,11 @@ def of_100(limit: float) -> int:
     return math.ceil(100 * limit - 1e-9)
 
 
-def attacker(limit: float) -> str:
-    """What the bells show, below them."""
+def attacker(limit: float, cap: float) -> str:
+    """What the bells show, below them; cap: of any mechanism with the guarantee."""
     return (
-        f"With this noise an attacker is right at most {of_100(limit)} times in 100, a coin 50: the bells stand as far "
-        "apart as that allows."
+        f"With this noise an attacker is right at most {of_100(limit)} times in 100, as the bells show; with any noise "
+        f"of this guarantee {of_100(cap)}, and a coin 50."
     )
 
 

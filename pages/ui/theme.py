@@ -5,7 +5,7 @@ keyboard."""
 import streamlit as st
 
 from dpcore.core.facts import text_beside
-from dpcore.figures.style import BACKGROUND, GRID, MUTED, Theme
+from dpcore.figures.style import BACKGROUND, GRID, MUTED, TEXT, Theme
 
 _STYLE = text_beside(__file__, "theme.css")
 # At import, so once per process.
@@ -21,7 +21,7 @@ def look(theme: Theme) -> str:
     True
     """
     colours = f"--small-print: {MUTED[theme]}; --page: {BACKGROUND[theme]}; --rule: {GRID[theme]}"
-    colours += f"; --code: {0.65 if theme == 'light' else 1.2}"
+    colours += f"; --text: {TEXT[theme]}; --code: {0.65 if theme == 'light' else 1.2}"
     return f"<style>:root {{ {colours} }}\n{_STYLE}</style>"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcore.studies.hardest.excess import Hardest
 from dpcore.studies.hardest.growth import first_below
-from pages.ui.numbers import nearest, rate, rounded
+from pages.ui.numbers import nearest, rounded
 
 NO_LOWER = "No lower bound is proved here."
 Curve = tuple[str, Any, Any]  # a name, the measured means and the upper bound along the axis
@@ -90,8 +90,8 @@ def informative_from(n: int, bound: Callable[[int], float], nothing: float) -> s
 
 
 def hardest_line(found: Hardest | None, epsilon: float, n: int) -> str:
-    """How far the bounds are from the hardest records known at the budget nearest to the cursor, by which powers of n
-    they fall, and from which n on the upper one says something; "" where nothing is known.
+    """How far the bounds are from the hardest records known at the budget nearest to the cursor, how they fall with n,
+    and from which n on the upper one says something; "" where nothing is known.
 
     n: of the chart.
     """
@@ -104,10 +104,10 @@ def hardest_line(found: Hardest | None, epsilon: float, n: int) -> str:
         "the mean"
     )
     if lower > 0.0:
-        told += f", the mean {rounded(mean / lower, 2)} times the lower bound"
+        told += f", which is {rounded(mean / lower, 2)} times the lower bound"
         if np.isfinite(found.powers[:, k]).all():
-            up, down = (rate(-float(power)) for power in found.powers[:, k])
-            told += f"; the bounds fall like {up} and {down}"
+            up, down = (rounded(10.0 ** float(power), 2) for power in found.powers[:, k])
+            told += f"; ten times the records divide the bounds by {up} and {down}"
     if enough > n:
         told += f". The upper bound is below the loss of θ = 0 from n = {enough:,.0f} on"
     return f"{told}."

@@ -164,7 +164,7 @@ def numbers() -> dict[str, dict[str, object]]:
             "output perturbation": excess["mean"],
             "output: upper bound": excess.bound,
             "hardest records known": pictures.hard().mean,
-            "proved for these records": excess.proved_low,
+            "proved range for these records": excess.proved_low,
         },
         "dimension": {
             "Gamma noise@y": 100 * rows_of(answer, KEYS[2], "accuracy")["mean"],

@@ -99,7 +99,7 @@ def test_what_is_proved_for_the_records_lies_around_the_mean(key, open_below):
     table, figure = draw(mechanisms=(key,), proved=key)
     rows = table[(table.metric == "excess_empirical_risk") & (table.status == "ok")]
     low, high = ([t for t in figure.data if t.line.width == 0][k] for k in (1, 0))
-    assert low.name == "proved for these records" and len(high.y) == len(rows)
+    assert low.name == "proved range for these records" and len(high.y) == len(rows)
     assert any("proved" in (a.text or "") for a in figure.layout.annotations)
     slack = 4.0 * (rows.se + rows.proved_se).to_numpy(float)
     assert (np.array(high.y) >= rows["mean"] - slack).all() and (np.array(low.y) <= rows["mean"] + slack).all()

@@ -45,13 +45,16 @@ def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     row, mechanism = row_of(), dpcore.make_mechanism(KEY)
-    both, noise = (100 * each / row.nothing_learned for each in (row["mean"], row["mean"] - row.noiseless))
+    parts = row["mean"], row["mean"] - row.noiseless, row.noiseless
+    both, noise, floor = (100 * each / row.nothing_learned for each in parts)
     limit = mechanism.attack_limit(Problem(**DEFAULT).plan(mechanism, 1.0))
     times = words.of_100(limit)
-    assert 0 < noise < both < 100 and 100 * limit <= times < 100 * limit + 1
-    shares = f"privacy costs {both:.1f}% of what can be learned (noise alone {noise:.1f}%)"
+    assert 0 < noise < both < 100 and noise + floor == pytest.approx(both) and 100 * limit <= times < 100 * limit + 1
+    shares = f"privacy costs {both:.1f}% of what can be learned (noise {noise:.1f}%, floor {floor:.1f}%)"
     assert tells(plain_headline(page), "ε = 1", shares, f"{times} times in 100")
-    assert len(charts(page)) == 2 and f"{times} times in 100, a coin 50" in captions(page)
+    assert len(charts(page)) == 2 and tells(
+        captions(page), f"{times} times in 100, as the bells show", "guarantee 74, and"
+    )
     accuracy = row_of(metric="accuracy")
     assert tells(texts(page), f"{100 * accuracy['mean']:.1f}%", f"without privacy {tenths(100 * accuracy.reference)}%")
     (shown, *_) = words.readouts(accuracy.to_frame().T.set_index("metric"), dpcore.data.get_source("synthetic"))

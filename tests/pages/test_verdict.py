@@ -60,8 +60,8 @@ def test_the_hardest_records_are_told_with_both_bounds_and_their_powers_of_n():
         enough=np.array([math.nan, 5_000.0, math.nan]),
     )
     said = hardest_line(found, 1.4, 2_000)
-    assert tells(said, "ε = 1 the upper bound is 4 times the mean", "the mean 50 times the lower bound")
-    assert tells(said, "fall like n⁻⁰·⁵⁰ and n⁻¹·⁰⁰", "θ = 0 from n = 5,000 on.")
+    assert tells(said, "ε = 1 the upper bound is 4 times the mean, which is 50 times the lower bound; ten times")
+    assert tells(said, "ten times the records divide the bounds by 3.2 and 10.", "from n = 5,000 on.")
     assert "from n =" not in hardest_line(found, 1.4, 5_000)
     assert tells(hardest_line(found, 10.0, 2_000), "1.5 times the mean.")
     assert "lower" not in hardest_line(found, 10.0, 2_000)

@@ -241,7 +241,7 @@ _Found = tuple[str, str, Array | float]  # claim, lemma, value
 _WORST = "worst records"
 _JENSEN = "convexity: losses averaged, not models", "convexity"
 _HALF = "first half: it brings the model no nearer", "first half"
-_FARTHEST = "best model: taken as long as B allows", "comparator"
+_FARTHEST = "best model: as long as ‖θ‖ ≤ B allows", "comparator"
 
 
 def links(run: Run) -> tuple[Link, ...]:

@@ -161,7 +161,7 @@ class GaussianClassifier(Mechanism):
         noise, error = self._by_margins(plan)
         scale = plan.scale if self.perturbed == "output" else plan.scale / lam
         here = error + rules.shaken_on(self.law, spec, scale, np.linalg.norm(records.Z, axis=1))
-        longest = Link("best model: taken as long as B allows", _LEMMA, np.array([worst + here]), worst=True)
+        longest = Link("best model: as long as ‖θ‖ ≤ B allows", _LEMMA, np.array([worst + here]), worst=True)
         outermost = Link("records: taken as far out as R allows", _LEMMA, np.array([worst + noise + error]), worst=True)
         paid = Link("penalty: all that the best model would pay", _LEMMA, np.array([own + here]))
         centre = prepared.theta
@@ -176,7 +176,7 @@ class GaussianClassifier(Mechanism):
             first = records.risks(centre[None]) - best.risk + 0.5 * lam * kept + inexact
             pulled += inexact
             return (
-                Link("noise: nothing but λ resists it", _LEMMA, first),
+                Link("noise: as if λ alone resisted it", _LEMMA, first),
                 dc.replace(paid, values=np.array([own + pulled])),
                 dc.replace(longest, values=np.array([worst + pulled])),
             )

@@ -192,7 +192,7 @@ class ObjectivePerturbation(Mechanism):
             return (
                 Link("release: no better than θ* moved by b", "Objective perturbation", first + error),
                 Link("noise: every loss at its steepest", "Objective perturbation", np.array([noise + own + error])),
-                *_worst_links(noise + worst + error, steep + worst + error, "records: taken as long as R allows"),
+                *_worst_links(noise + worst + error, steep + worst + error, "records: as long as ‖x‖ ≤ R allows"),
             )
         thetas = self.draws([plan], [prepared], rngs, cancelled).thetas[0]
         pushed, kept = np.repeat((b * b).sum(axis=1), 2) / (2.0 * lam), 0.5 * lam * (thetas * thetas).sum(axis=1)
@@ -201,7 +201,9 @@ class ObjectivePerturbation(Mechanism):
         noise = min(data.n, stored) * plan.scale**2 * square / (2.0 * lam)
         claim = "records: noise in every direction counts"
         return (
-            Link("noise: nothing but λ resists it", "For given records", penalised + pushed - kept - best.risk + error),
+            Link(
+                "noise: as if λ alone resisted it", "For given records", penalised + pushed - kept - best.risk + error
+            ),
             Link(
                 "penalty: all that the best model would pay", "Objective perturbation", np.array([noise + own + error])
             ),
@@ -357,7 +359,7 @@ class ObjectivePerturbation(Mechanism):
 
 def _worst_links(by_norm: float, by_records: float, claim: str) -> tuple[Link, Link]:
     return (
-        Link("best model: taken as long as B allows", "Objective perturbation", np.array([by_norm]), worst=True),
+        Link("best model: as long as ‖θ‖ ≤ B allows", "Objective perturbation", np.array([by_norm]), worst=True),
         Link(claim, "Objective perturbation", np.array([by_records]), worst=True),
     )
 

@@ -124,9 +124,9 @@ class OutputPerturbation(AdditiveMechanism):
         return (
             Link("noise: the loss as curved as it can be", "Risk bounds", regularised + noise),
             Link("penalty: all that the best model would pay", "Risk bounds", np.array([own + error + noise])),
-            Link("best model: taken as long as B allows", "Risk bounds", np.array([worst + error + noise]), worst=True),
+            Link("best model: as long as ‖θ‖ ≤ B allows", "Risk bounds", np.array([worst + error + noise]), worst=True),
             Link(
-                "records: taken as long as R allows", "Risk bounds", np.array([worst + error + all_noise]), worst=True
+                "records: as long as ‖x‖ ≤ R allows", "Risk bounds", np.array([worst + error + all_noise]), worst=True
             ),
         )
 
