@@ -11,12 +11,12 @@ LEARNED = "what can be learned"
 
 
 def tenths(value: float) -> str:
-    """A number with one decimal, without a negative zero.
+    """A number with one decimal, without a negative zero. numpy would round its own numbers otherwise.
 
     >>> tenths(2.25), tenths(-0.04), tenths(-1.0)
     ('2.2', '0.0', '−1.0')
     """
-    return f"{round(value, 1) + 0.0:.1f}".replace("-", "−")
+    return f"{round(float(value), 1) + 0.0:.1f}".replace("-", "−")
 
 
 def rounded(value: float, digits: int = 3) -> str:
