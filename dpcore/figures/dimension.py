@@ -16,7 +16,7 @@ from .chart import Chart
 from .figure import Figure
 from .style import LARGER, NOISES, SYMBOLS, Look, Theme
 
-_GUARANTEES = {"gaussian": "guarantee (ε, δ)", "gamma": "guarantee pure ε"}
+_GUARANTEES = {"gaussian": "(ε, δ)", "gamma": "(pure ε)"}
 # The same for all settings, so that these compare: percent, and powers of ten.
 _ACCURACY, _DAMAGE, _PREDICTION = (48.0, 86.0), (-5.0, 2.0), (-3.0, 3.0)
 _LEGEND_LINE = 19  # px
@@ -45,7 +45,7 @@ def dimension_figure(
     for key in keys:
         accuracy, damage, g = right[right.mechanism == key], excess[excess.mechanism == key], growth[key]
         name, above = curve_name(key), (damage["mean"] - damage.noiseless).to_numpy(float)
-        _curve(chart, key, accuracy.x, 100 * accuracy["mean"], name, p, label=_guarantee(key))
+        _curve(chart, key, accuracy.x, 100 * accuracy["mean"], name, p, label=f"{name},<br>guarantee {guarantee(key)}")
         shown = np.where(above > 0, above, np.nan)
         _curve(chart, key, damage.x, shown, name, p, axis="y2", label=name, legend=False)
         colour, bound = chart.colours[mechanism_class(key).family], f"{name}: bound"
@@ -86,7 +86,7 @@ def orthant_figure(example: OrthantExample, *, p: int, theme: Theme, height: int
             colour = chart.colours[family]
             look = _markers(example.p, p, colour, SYMBOLS[family], colour) if marked else {}
             chart.curve(example.p, values, colour, name, width=2.5 if marked else 1.5, dash=dash, **look)
-    chart.write("noise in one prediction, E|z|", 0, 1, size=14, yshift=16)
+    chart.write("mean noise in one prediction", 0, 1, size=14, yshift=16)
     chart.cursor(p, f"p = {p:,}")
     (across,) = chart.cursor_axes(example.p, p, [230], title="columns p", **_ROOM)
     return chart.below(across, chart.log_axis(*_PREDICTION), rows=4, row=_LEGEND_LINE, drop=54)
@@ -101,8 +101,13 @@ def curve_name(mechanism: str) -> str:
     return f"{NOISES[mechanism_class(mechanism).noise]} noise"
 
 
-def _guarantee(key: str) -> str:
-    return f"{curve_name(key)},<br>{_GUARANTEES[mechanism_class(key).noise]}"
+def guarantee(mechanism: str) -> str:
+    """The kind of its guarantee.
+
+    >>> guarantee("output_gamma")
+    '(pure ε)'
+    """
+    return _GUARANTEES[mechanism_class(mechanism).noise]
 
 
 def _curve(chart: Chart, key: str, x: Any, y: Any, name: str, p: int, **look: Any) -> None:

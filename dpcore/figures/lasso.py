@@ -25,7 +25,9 @@ def excess_figure(found: Excesses, *, at: int, theme: Theme, height: int) -> Fig
     noise in the whole gradient (p). at: the cursor's place."""
     chart = Chart(theme, height, found.axis)
     colour, muted = chart.colours["frank_wolfe"], chart.muted
-    lines: list[Line] = [("upper bound", "upper bound", found.x, found.private.bound, colour, 2.0, "dash", _UPPER)]
+    bound = "upper bound, one vertex" if found.axis == "p" else "upper bound"
+    label = bound.replace(", ", ",<br>")
+    lines: list[Line] = [(bound, label, found.x, found.private.bound, colour, 2.0, "dash", _UPPER)]
     curves = []
     if isinstance(found, AgainstT):
         steps, plain = np.arange(2.0, len(found.plain) + 1.0), chart.colours["reference"]

@@ -26,7 +26,8 @@ def survey_figure(
     chart.curve(people, 100 * curves.central, central, _CENTRAL, label="trusted server,<br>Laplace noise", width=3)
     chart.level(people, 50.0, chart.muted, _GUESS, label=_GUESS, dash="dash")
     at = int((people == n).argmax())
-    chart.dot([n, n], [100 * curves.local[at], 100 * curves.central[at]], local)
+    for values, colour in ((curves.local, local), (curves.central, central)):
+        chart.dot([n], [100 * values[at]], colour)
     mark: Look = {"symbol": "diamond", "size": 14, "color": local, "line": {"color": chart.text, "width": 2}}
     phones, bound = ([], []) if room is None else ([room[0]], [100 * room[1]])
     chart.marks(

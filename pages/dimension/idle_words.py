@@ -10,7 +10,7 @@ import dpcore
 from dpcore import Experiment
 from dpcore.core.facts import text_beside
 from dpcore.data import Source
-from dpcore.figures.dimension import curve_name
+from dpcore.figures.dimension import curve_name, guarantee
 from dpcore.studies.dimension.noise_growth import NoiseGrowth
 from dpcore.studies.dimension.orthant import OrthantExample
 from pages.ui.html import readable
@@ -48,20 +48,21 @@ def takeaway(table: pd.DataFrame, p: int, source: Source) -> str:
     useful = int(table.x.min())
     now, first = _accuracies(table, p), _accuracies(table, useful)
     learned = {key: _gained(table, right) >= _LEARNED for key, right in now.items()}
-    told = [f"**{100 * right:.1f}%** with {curve_name(key)}" for key, right in now.items()]
+    names = {key: f"{curve_name(key)} {guarantee(key)}" for key in now}
+    told = [f"**{100 * right:.1f}%** with {names[key]}" for key, right in now.items()]
     if now and not any(learned.values()):
         guess = f"a constant guess has {100 * _larger_class(table):.1f}%"
         text = f"**Next to nothing is learned:** {' and '.join(told)} of {source.things} are {source.outcome}; {guess}."
     elif now and p == useful:
         cheaper = ", so that the stronger guarantee even costs less" * (len(now) == 2 and _is_cheaper(now))
-        text = f"Without useless columns {' and '.join(told)} of {source.things} are {source.outcome}{cheaper}."
+        text = f"Without columns of zeros {' and '.join(told)} of {source.things} are {source.outcome}{cheaper}."
     elif now:
         parts: list[str] = []
         for key, right in now.items():
             end = _since(100 * (right - first[key]), useful) if learned[key] else "where next to nothing is learned"
             of = "" if parts else f" of {source.things} are {source.outcome}"
-            parts.append(f"with {curve_name(key)} **{100 * right:.1f}%**{of}, {end}")
-        text = f"Beside **{p - useful:,} useless columns**, {'; '.join(parts)}."
+            parts.append(f"with {names[key]} **{100 * right:.1f}%**{of}, {end}")
+        text = f"Beside **{p - useful:,} columns of zeros**, {'; '.join(parts)}."
     else:
         text = ""
     return " ".join(filter(None, [text, *_refusals(table, now)]))
@@ -140,8 +141,8 @@ def orthant_takeaway(example: OrthantExample, p: int) -> str:
     k = int(np.flatnonzero(example.p == p)[0])
     times = example.projected[k] / example.free_output[k]
     text = (
-        f"Held at θ ≥ 0, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction {amount(times)} times as "
-        "far."
+        f"Held at θ ≥ 0, Gaussian noise no longer cancels: at p = {p:,} output perturbation moves a prediction "
+        f"{amount(times)} times as far when cut at 0."
     )
     if example.reason:
         return f"{text} Objective perturbation has no guarantee in this example; raise λ or ε."

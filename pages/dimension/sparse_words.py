@@ -47,7 +47,7 @@ def steps_of(walked: Path | None, asked: int | str) -> int:
 
 
 def steps_text(T: int | str) -> str:
-    return f"{T:,}" if isinstance(T, int) else "least bound"
+    return f"{T:,}" if isinstance(T, int) else "auto"
 
 
 def takeaway(found: Excesses, walked: Path | None, state: SparseState, reason: str) -> str:
@@ -156,7 +156,8 @@ def _by_columns(found: AgainstP, state: SparseState) -> str:
     far = 0 if 2 * k >= len(found.x) else -1  # the other end of the axis
     mean, nothing = found.private.measured.mean, found.nothing
     text = (
-        f"At ε = {state.epsilon:g} private Frank-Wolfe costs **{share(mean[k], nothing[k], LEARNED)}** among "
+        f"At ε = {state.epsilon:g} private Frank-Wolfe, one vertex a step, costs "
+        f"**{share(mean[k], nothing[k], LEARNED)}** among "
         f"**{state.p:,} columns**, {share(mean[far], nothing[far])} among {found.x[far]:,.0f}"
     )
     if whole.reasons[k]:

@@ -55,15 +55,21 @@ def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
     k, paid = nearest(made.m, m), np.flatnonzero(made.affordable & np.isfinite(mean))
     # Where these draws leave nothing, others are worth a word only where they leave something.
     ends = [at for at in sorted({*paid[:1], *paid[-1:]} - {k}) if min(mean[k], mean[at]) < nothing]
-    others = [f", {_draws(made.m[at], 'draw')} {share(mean[at], nothing)}" for at in ends]
+    others = [
+        f"{_draws(made.m[at], 'draw')}{_cost(made.m[at]) * (at in ends[:1])} {share(mean[at], nothing)}" for at in ends
+    ]
     return (
-        f"At ε = {made.epsilon:g}, **{draws}** from {made.p:,} columns cost{'s' * (m == 1)} "
-        f"**{share(mean[k], nothing, LEARNED)}**{_WHERE[on]}{''.join(others)}."
+        f"At ε = {made.epsilon:g}, **{draws}** from {made.p:,} columns{_cost(m)} "
+        f"**{share(mean[k], nothing, LEARNED)}**{_WHERE[on]}{'; ' * bool(ends)}{', '.join(others)}."
     )
 
 
 def _draws(m: float, what: str) -> str:
-    return f"one {what}" if m == 1 else f"{m:,.0f} {what}s"
+    return f"a single {what}" if m == 1 else f"{m:,.0f} {what}s"
+
+
+def _cost(m: float) -> str:
+    return " costs" if m == 1 else " cost"
 
 
 def verdict_of(made: Valley, on: On, m: int) -> str:

@@ -14,7 +14,6 @@ from pages.ui.verdict import lower_verdict, verdict
 
 # A budget at which the λ of the smallest bound costs no more, and of one run all is exact but its arms.
 NON_PRIVATE: dict[str, Any] = {"epsilon": 1e6, "lam": "auto", "repetitions": 1}
-_BLIND = 0.95  # from this share of the regret of a blind choice on, a learner is said to be hardly better
 
 FORMULA = text_beside(__file__, "streaming_formula.md")
 
@@ -33,7 +32,7 @@ class StreamingState(Controls):
 
 
 def takeaway(play: Play | None, curve: RegretCurve, plain: RegretCurve, state: StreamingState, reason: str) -> str:
-    """The regret of the private learner, beside that of one without privacy, plain."""
+    """The regret of the private learner, beside that of one without privacy, plain, and that of a blind choice."""
     if not play:
         return f"**Nothing is released**: {readable(reason)}."
     regret, spent, k = float(play.expected[-1]), play.plan.spent.epsilon, nearest(plain.steps, state.steps)
@@ -49,11 +48,9 @@ def takeaway(play: Play | None, curve: RegretCurve, plain: RegretCurve, state: S
         )
     free = float(plain.expected[k])
     times = f"**{rounded(regret / free, 2)} times as much** as" if regret > 1.05 * free else "**no more** than"
-    better = "no better" if regret >= curve.nothing[k] else "hardly better"
-    blind = f", {better} than a blind choice" if regret >= _BLIND * curve.nothing[k] else ""
     return (
         f"At ε = {state.epsilon:g} the private learner loses {times} one without privacy: regret {amount(regret)} "
-        f"against {amount(free)} in {state.steps:,} choices{blind}."
+        f"against {amount(free)}; a blind choice loses {amount(float(curve.nothing[k]))}."
     )
 
 
@@ -82,8 +79,8 @@ def play_caption(play: Play) -> str:
     """The end of one run."""
     end = float(play.regret[-1])
     return (
-        f"One run ends {amount(abs(end))} {'behind' if end >= 0 else 'ahead of'} the best arm, which has "
-        f"{100 * play.trust[-1]:.0f}% of the weight."
+        f"One run ends {amount(abs(end))} {'behind' if end >= 0 else 'ahead of'} the best arm; the learner gives it "
+        f"{100 * play.trust[-1]:.0f}% of its weight."
     )
 
 

@@ -66,11 +66,11 @@ def share(excess: float, nothing: float, of: str = "") -> str:
     """`cost` with the name of the whole; where none is given, "it", which a percentage need not say.
 
     >>> share(0.09, 0.25), share(0.249, 0.25), share(0.5, 0.25, LEARNED)
-    ('36%', 'all of it', 'more than all of what can be learned')
+    ('36%', 'all of it', 'more than there is to learn')
     """
     if excess < 0.995 * nothing:
         return cost(excess, nothing) + (f" of {of}" if of else "")
-    return f"{'all' if excess < 1.005 * nothing else 'more than all'} of {of or 'it'}"
+    return f"all of {of or 'it'}" if excess < 1.005 * nothing else "more than there is to learn"
 
 
 def rate(slope: float) -> str:

@@ -61,6 +61,15 @@ def test_the_look_is_the_theme_s_and_the_browser_keeps_its_zoom(theme, other):
         assert not set(re.findall("#[0-9A-Fa-f]{6}", sent)) & (PALETTES[other] - PALETTES[theme]), name
 
 
+@pytest.mark.parametrize("name", ["price", "survey"])
+def test_where_a_curve_meets_the_cursor_its_dot_has_its_colour(name):
+    traces = drawn()[name].data
+    dots = [trace for trace in traces if trace.mode == "markers" and trace.hoverinfo == "skip"]
+    meets = [(x, y, dot.marker.color) for dot in dots for x, y in zip(dot.x, dot.y, strict=True)]
+    curves = {(x, y, t.line.color) for t in traces if "lines" in (t.mode or "") for x, y in zip(t.x, t.y, strict=True)}
+    assert meets and set(meets) <= curves
+
+
 def test_what_is_drawn_lies_inside_its_axes():
     """But bounds, whose labels then point there, and the edges of bands."""
     traces = [(name, figure, trace) for name, figure in drawn().items() for trace in figure.data]
@@ -184,6 +193,7 @@ def numbers() -> dict[str, dict[str, object]]:
         },
         "columns": {
             "one vertex, mean": columns.private.measured.mean,
+            "upper bound, one vertex": columns.private.bound,
             "noise in the whole gradient, mean": columns.whole.measured.mean,
             "nothing learned, θ = 0": columns.nothing,
         },

@@ -57,7 +57,7 @@ def test_family_is_colour_and_noise_is_line_and_marker(theme):
 def test_labels_say_which_guarantee_each_noise_makes():
     _, _, figure = draw()
     texts = [a.text for a in figure.layout.annotations]
-    assert "Gaussian noise,<br>guarantee (ε, δ)" in texts and "Gamma noise,<br>guarantee pure ε" in texts
+    assert "Gaussian noise,<br>guarantee (ε, δ)" in texts and "Gamma noise,<br>guarantee (pure ε)" in texts
 
 
 def test_a_refusal_leaves_the_others_and_nothing_at_all_is_no_error():

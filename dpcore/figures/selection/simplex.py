@@ -42,7 +42,7 @@ def draws_figure(
         ("non-private, before sampling", measured.noiseless, plain, 1.5, "solid", ""),
     ):
         look: Look = {"width": width, "dash": dash, "floor": floor, "layer": layer}
-        chart.curve(valley.m, values, ink, name, label=name.replace(", ", ",<br>"), **look)
+        chart.curve(valley.m, values, ink, name, label=name.removeprefix("non-private, "), **look)
     if math.isfinite(nothing):
         look = {"label": "nothing learned", "dash": "dash"}
         chart.level(valley.m, nothing, chart.muted, "nothing learned, uniform mixture", **look)
