@@ -81,7 +81,7 @@ def corrections_figure(
         top = len(names) + len(headings) - 1 - len(rows)
         chart.write(f"<b>{words}</b>", 0, top, ink, yref="y", xanchor="left", bgcolor=chart.paper)
         places, hover = top - 1 - np.arange(here.sum()), f"%{{text}} times: {words}"
-        told = {"text": [three_digits(length) for length in lengths[here]], "textposition": "outside"}
+        told: Look = {"text": [three_digits(length) for length in lengths[here]], "textposition": "outside"}
         told |= {"textfont": {"color": INKS.get(ink, ink), "size": 12}, "constraintext": "none", "cliponaxis": False}
         _add(chart, places, np.ones(here.sum()), lengths[here], words, hover, ink, 0.9, showlegend=False, **told)
         rows += ["", *np.array(names)[here]]
