@@ -85,11 +85,11 @@ def caption(noise: Noise, times: int, one: Budget, here: dict[Kind, float], hidd
     shared = f"**Same guarantee:** δ = {delta_text(one.delta)} for all releases together."
     if noise == "gaussian" and times > 1:
         each = rounded(here["basic"] / times)
-        shared += f" Basic composition gives each release δ/k, where it costs ε = {each}, and grows like k."
+        shared += f" Basic composition gives each δ/k, where it costs ε = {each}, and grows like k."
     why = (
         f" Advanced composition is not drawn: at this ε it is above basic composition up to {RELEASES[-1]:,} releases."
         if hidden
-        else " Advanced composition pays off for many releases only."
+        else " Advanced composition pays off for many only."
     )
     return f"{shared}{why}"
 

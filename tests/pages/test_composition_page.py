@@ -30,7 +30,7 @@ def test_ten_releases_cost_less_than_basic_composition_says():
     exact, basic = gaussian.gaussian_epsilon(math.sqrt(10) * mu, 1e-6), 10 * gaussian.gaussian_epsilon(mu, 1e-7)
     beside = f"not the {rounded(basic)} of basic composition: Gaussian releases add up like √k"
     assert said(page) == f"10 releases at ε = 0.1 cost ε = {rounded(exact)}, {beside}."
-    assert f"gives each release δ/k, where it costs ε = {rounded(basic / 10)}, and grows like k" in texts(page)
+    assert f"gives each δ/k, where it costs ε = {rounded(basic / 10)}, and grows like k" in texts(page)
     (chart,) = charts(page).values()
     named = [trace["name"] for trace in json.loads(chart["figure"])["data"] if trace.get("showlegend")]
     assert named == ["basic composition", "advanced composition", "exact", "one release, ε = 0.1"]
