@@ -11,7 +11,7 @@ from .chart import Chart
 from .figure import Figure
 from .labels import LABEL_HEIGHT, spread
 from .log_chart import titled
-from .style import Look, Theme, plain_number, with_opacity
+from .style import Look, Theme, note, plain_number, with_opacity
 
 # Name, line and width. Line is kind: proved ones are dashed the more loosely the looser they are, a claim is dotted.
 _LOOKS: dict[Kind, tuple[str, str, float]] = {
@@ -58,7 +58,7 @@ def ledger_figure(
     across = f"{level}, ε = {target:g}"
     chart.level(span, target, plain, across, label=across, width=1)
     here = list(steps).index(at)
-    _dots(chart, float(at), np.array([curve.epsilon[here] for curve in curves]), span, colour)
+    middle = _dots(chart, float(at), np.array([curve.epsilon[here] for curve in curves]), span, colour)
     chart.heading("ε by each accounting method")
     chart.cursor(at, f"{letter} = {at:,}")
     axes = chart.cursor_axes(span, at, (520, 230), room=68)
@@ -67,6 +67,7 @@ def ledger_figure(
         chart.log_axis(*_POWERS),
         phone=(62, 52),  # half a flag on the right
         drop=54,
+        wide=middle,
     )
 
 
@@ -90,16 +91,17 @@ def _cross_at_end(heights: Array, colour: str) -> Look:
     return {"mode": "lines+markers", "marker": cross}
 
 
-def _dots(chart: Chart, at: float, heights: Array, span: tuple[int, int], colour: str) -> None:
+def _dots(chart: Chart, at: float, heights: Array, span: tuple[int, int], colour: str) -> list[Look]:
     """Add what stands where curves meet the cursor, with their values where rising curves leave room: the largest above
-    on the left, the others below on the right, at an end of the axis all on its inner side."""
+    on the left, the others below on the right, at an end of the axis all on its inner side. Those between the
+    largest and the smallest, for which a phone has no room, are not added but returned."""
     edge = {"color": chart.paper, "width": 1.5}
     look = {"color": colour, "size": 10, "symbol": "triangle-up", "line": edge}
     chart.marks(np.full(len(heights), at), heights, look, showlegend=False, hoverinfo="skip")
     (low, high), size = _POWERS, chart.panels["y"]
     shown = np.sort(heights[(heights > 10.0**low) & (heights < 10.0**high)])
     told = {plain_number(float(f"{height:.3g}")): math.log10(height) for height in shown}
-    most = list(told)[-1:]
+    most, middle, beside = list(told)[-1:], list(told)[1:-1], list[Look]()
     for on, away in (("right", -1.0), ("left", 1.0)):
         here = {
             text: power
@@ -111,4 +113,6 @@ def _dots(chart: Chart, at: float, heights: Array, span: tuple[int, int], colour
         pixels = [(power - low) / (high - low) * size for power in here.values()]
         apart = spread([pixel + 10.0 * away for pixel in pixels], [LABEL_HEIGHT] * len(here), size)
         for (text, power), pixel, moved in zip(here.items(), pixels, apart, strict=True):
-            chart.write(text, math.log10(at), power, colour, yshift=moved - pixel, **place)
+            place |= {"x": math.log10(at), "y": power, "yshift": moved - pixel}
+            (beside if text in middle else chart.notes).append(note(text, colour=colour, size=13, **place))
+    return beside

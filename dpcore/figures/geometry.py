@@ -19,7 +19,15 @@ from .log_chart import curves_chart, markers, powers_of, through
 from .style import SYMBOLS, Look, Theme, plain_number, short_number, with_opacity
 
 # Norm orders whose tick labels have room; the places are 1/q* = 1 - 1/p.
-_TICKS = {1.0: "1<br>L1 ball", 1.25: "1.25", 1.5: "1.5", 2.0: "2<br>L2 ball", 4.0: "4", math.inf: "∞<br>box"}
+_TICKS = {
+    1.0: "1<br>L1 ball",
+    1.1: "1.1",
+    1.25: "1.25",
+    1.5: "1.5",
+    2.0: "2<br>L2 ball",
+    4.0: "4",
+    math.inf: "∞<br>box",
+}
 
 
 REACH = 1.7  # of the ball's drawing, whatever the noise

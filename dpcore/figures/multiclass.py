@@ -35,7 +35,7 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         named = any(trace["showlegend"] for trace in chart.traces)
         chart.band(found.x, measured.q10, measured.q90, inks[key], legend=not named, opacity=0.15)
     for name, label, heights, ink, dash in (
-        ("non-private Gaussian classifier", "non-private", found.plain, chart.colours["reference"], "solid"),
+        ("Gaussian classifier without privacy", "without privacy", found.plain, chart.colours["reference"], "solid"),
         ("the largest class", "the largest class", found.chance, chart.muted, "dot"),
     ):
         hover = _share(letter, name)
@@ -45,13 +45,13 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         look = {"label": label, "width": 3, "dash": dash, "hovertemplate": _share(letter, name)}
         chart.marked(found.x, measured.mean, inks[key], name, markers(found.x, cursor, inks[key], symbol), **look)
     if excess is not None:
-        name, label, family, symbol, dash = LOOKS["ellipsoids"]
+        name, _, family, symbol, dash = LOOKS["ellipsoids"]
         ink = chart.colours[family]
         upper, nothing = "upper bound", "nothing learned"
         place: Look = {"axis": "y2", "dash": "dash"}
         chart.curve(found.x, excess.bound, ink, upper, label=upper, layer="upper gaussian_classifier", **place)
         chart.curve(found.x, excess.nothing, chart.muted, nothing, label=nothing, **place)
-        place = {"label": label, "width": 3, "dash": dash, "axis": "y2", "legend": False}
+        place = {"label": "private", "width": 3, "dash": dash, "axis": "y2", "legend": False}
         chart.marked(found.x, excess.mean, ink, name, markers(found.x, cursor, ink, symbol), **place)
         chart.heading("excess risk above the best model's", "y2")
     chart.heading("accuracy on test records")

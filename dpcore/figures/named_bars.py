@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
+from ..studies.papers.errata import three_digits
 from .chart import LEGEND_ROW, Chart
 from .figure import Figure
-from .style import Look, Theme, with_opacity
+from .style import INKS, Look, Theme, with_opacity
 
 _COST_TICKS = [mantissa * 10.0**k for k in range(5) for mantissa in (1, 2, 5)]
 _TICKS = [1, 2, 5, 10, 100, 1_000, 10_000]
@@ -79,11 +80,13 @@ def corrections_figure(
         here = np.array([each == kind for each in kinds])
         top = len(names) + len(headings) - 1 - len(rows)
         chart.write(f"<b>{words}</b>", 0, top, ink, yref="y", xanchor="left", bgcolor=chart.paper)
-        places, hover = top - 1 - np.arange(here.sum()), f"%{{customdata:,.3g}} times: {words}"
-        _add(chart, places, np.ones(here.sum()), lengths[here], words, hover, ink, 0.9, showlegend=False)
+        places, hover = top - 1 - np.arange(here.sum()), f"%{{text}} times: {words}"
+        told: Look = {"text": [three_digits(length) for length in lengths[here]], "textposition": "outside"}
+        told |= {"textfont": {"color": INKS.get(ink, ink), "size": 12}, "constraintext": "none", "cliponaxis": False}
+        _add(chart, places, np.ones(here.sum()), lengths[here], words, hover, ink, 0.9, showlegend=False, **told)
         rows += ["", *np.array(names)[here]]
     ticks = {"tickvals": _TICKS, "ticktext": [f"{tick:,}" for tick in _TICKS]}
-    most = math.log10(1.3 * lengths.max())
+    most = math.log10(3.0 * lengths.max())  # with room for the largest in digits
     across = chart.log_axis(0.0, most, title="factor between published and correct", standoff=8, **ticks)
     return beside_names(chart, rows, across, size=13, small=12, above=19, room=0.3)
 

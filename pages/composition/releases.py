@@ -3,6 +3,7 @@
 Every number of its words comes out of a ledger.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -27,6 +28,7 @@ RELEASES = (*(m * 10**k for k in range(3) for m in (1, 2, 5)), 1_000)
 CHIPS = chips_beside(__file__, "chips.json")
 FORMULA = text_beside(__file__, "formula.md")
 ASSUMPTIONS = text_beside(__file__, "assumptions.md")
+NEAR_ROOT = 1.5  # releases cost at most this many times √k times one: they are said to add up like √k
 FAMILY = {"gaussian": "output", "laplace": "sampling"}
 
 
@@ -40,12 +42,12 @@ def show(page: Page, noise: Noise) -> None:
     curves = releases_of(noise, one, RELEASES)
     here = {curve.kind: float(curve.epsilon[RELEASES.index(times)]) for curve in curves}
     drawn = [curve for curve in curves if curve.kind != "advanced" or not above_basic(curves)]
-    sentence = takeaway(times, one, here)
+    sentence = takeaway(noise, times, one, here)
     page.headline(sentence, colour=FAMILIES[current_theme()][FAMILY[noise]])
     chart = partial(ledger_figure, at=times, span=(1, RELEASES[-1]), target=one.epsilon, level="one release")
     chart = partial(chart, height=HEIGHT, family=FAMILY[noise], counted="releases k")
     page.wide_chart(chart(drawn, RELEASES, theme=current_theme()), sentence, key="releases", height=HEIGHT)
-    small_print(caption(one, len(drawn) < len(curves)))
+    small_print(caption(noise, times, one, here, len(drawn) < len(curves)))
     page.below(
         [],
         CHIPS,
@@ -65,7 +67,7 @@ def above_basic(curves: Sequence[EpsilonCurve]) -> bool:
     return bool(np.all(known["advanced"] >= known["basic"]))
 
 
-def takeaway(times: int, one: Budget, here: dict[Kind, float]) -> str:
+def takeaway(noise: Noise, times: int, one: Budget, here: dict[Kind, float]) -> str:
     """The exact cost of all releases, and what basic composition says of it."""
     each = f"at ε = {one.epsilon:g}"
     if times == 1:
@@ -73,17 +75,23 @@ def takeaway(times: int, one: Budget, here: dict[Kind, float]) -> str:
     exact, basic = rounded(here["exact"]), rounded(here["basic"])
     if exact == basic:
         return f"**{times:,} releases** {each} cost **ε = {exact}**: no less than basic composition says."
-    return f"**{times:,} releases** {each} cost **ε = {exact}**; basic composition at the same δ says {basic}."
+    found = f"**{times:,} releases** {each} cost **ε = {exact}**, not the {basic} of basic composition"
+    like = noise == "gaussian" and here["exact"] <= NEAR_ROOT * one.epsilon * math.sqrt(times)
+    return f"{found}: Gaussian releases add up like √k." if like else f"{found}."
 
 
-def caption(one: Budget, hidden: bool) -> str:
-    """What all curves share, and why one is not drawn."""
+def caption(noise: Noise, times: int, one: Budget, here: dict[Kind, float], hidden: bool) -> str:
+    """What all curves share, what basic composition adds up, and why advanced composition is above it or not drawn."""
+    shared = f"**Same guarantee:** δ = {delta_text(one.delta)} for all releases together."
+    if noise == "gaussian" and times > 1:
+        each = rounded(here["basic"] / times)
+        shared += f" Basic composition gives each δ/k, where it costs ε = {each}, and grows like k."
     why = (
         f" Advanced composition is not drawn: at this ε it is above basic composition up to {RELEASES[-1]:,} releases."
         if hidden
-        else ""
+        else " Advanced composition pays off for many only."
     )
-    return f"**Same guarantee:** each curve bounds ε at δ = {delta_text(one.delta)} for all releases together.{why}"
+    return f"{shared}{why}"
 
 
 def table(curves: Sequence[EpsilonCurve]) -> pd.DataFrame:

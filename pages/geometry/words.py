@@ -107,8 +107,10 @@ def order_takeaway(found: AgainstOrder, state: GeometryState) -> str:
         where = f"on the {NAMES[p_norm]}" if p_norm in NAMES else f"at p = {order_text(p_norm)}"
         return f"**{cost(found.mean[k], found.signal[k])}{rest}** {where}"
 
-    l1, l2 = (found.mean[k] / found.signal[k] for k in (_at(found, 1.0), _at(found, 2.0)))
-    why = ": L1 has only 2d vertices" if l2 >= 1.05 * l1 else ""
+    ends = [_at(found, 1.0), _at(found, 2.0)]
+    l1, l2 = found.mean[ends] / found.signal[ends]
+    drawn = found.vertices.bound[ends] < found.gaussian.bound[ends]  # whether the mechanism draws a vertex
+    why = ": log d against √d" if l2 >= 1.05 * l1 and drawn[0] and not drawn[1] else ""
     *most, last = (told(first, " of what can be learned"), *map(told, others))
     return f"At d = {found.d:,} privacy costs {', '.join(most)} and {last}{why}."
 
@@ -122,6 +124,7 @@ def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
         return order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf)
 
     told = verdict(places, [("", found.mean, bound)], found.signal, at, "p", text=text)
+    told = told.replace("he upper bound", "he smaller of the two upper bounds", 1)
     return " ".join(filter(None, (told, lower_verdict(places, found.mean, found.least, at))))
 
 
@@ -139,6 +142,8 @@ def order_caption(found: AgainstOrder) -> str:
     shown = " or ".join(_ROWS[name].format(**{name: " to ".join(span)}) for name, span in spans.items())
     rest = "" if found.records[0] == "all" else ", the others zero"
     return (
+        "On the L1 ball the exponential mechanism chooses among 2d vertices, and its upper bound grows like log(2d); "
+        "that of Gaussian noise on the L2 ball grows like √d. "
         f"Linear losses, {found.repetitions} draws; {shown}{rest}. **Not the same guarantee**: the exponential "
         f"mechanism has ({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, {delta_text(found.delta)})."
     )

@@ -82,7 +82,8 @@ if found is None:
     page.headline(waiting(answer), colour=MUTED[theme])
 else:
     figure, sentence = drawn(state, found)
-    page.headline(sentence if answer.complete else waiting(answer), colour=FAMILIES[theme]["objective"])
+    sentence = sentence if answer.complete else waiting(answer)
+    page.headline(sentence, colour=FAMILIES[theme]["objective"])
     _, draws = words.effort(state)
     page.chart(
         figure,

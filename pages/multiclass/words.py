@@ -94,7 +94,7 @@ def _at(found: Accuracies, state: MulticlassState) -> int:
 
 
 def _lost(found: Accuracies, key: LearnerKey, k: int) -> float:
-    """Percentage points of accuracy below the non-private Gaussian classifier."""
+    """Percentage points of accuracy below the Gaussian classifier without privacy."""
     return 100.0 * float(found.plain[k] - found.learners[key].mean[k])
 
 
@@ -120,15 +120,16 @@ def takeaway(found: Accuracies, state: MulticlassState) -> str:
     if found.axis == "epsilon":
         right, alone = (100.0 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
         return (
-            f"At ε = {state.epsilon:g} the Gaussian classifier is right for **{rounded(right, 2)}%** of "
-            f"{state.info.things}, one-vs-rest for {rounded(alone, 2)}%; without privacy "
+            f"At ε = {state.epsilon:g} the private Gaussian classifier is right for **{rounded(right, 2)}%** of "
+            f"{state.info.things}, private one-vs-rest for {rounded(alone, 2)}%; without privacy "
             f"{rounded(100.0 * found.plain[k], 2)}%."
         )
     if not (_learned(found, "ellipsoids", k) or _learned(found, "split", k)):
         return f"With {state.classes} classes and d = {state.d} **nothing is learned** at ε = {state.epsilon:g}."
     less = _learned(found, "ellipsoids", k) and _less(found, k)
-    lead = "**Yes, but less than with a model for each class**: " if less else "With privacy, "
-    return f"{lead}{found.x[k]:g} classes cost **{points(whole)}** of accuracy, one-vs-rest {tenths(split)}."
+    lead = "**Yes, but less than with a model for each class**: with" if less else "With"
+    lost = f"**{points(whole)}** of accuracy, with one-vs-rest {tenths(split)}"
+    return f"{lead} {found.x[k]:g} classes privacy costs {lost}."
 
 
 def readouts(found: Accuracies, picture: Picture | None, state: MulticlassState) -> list[tuple[str, str, str]]:
@@ -167,8 +168,8 @@ def caption(found: Accuracies, total: int, state: MulticlassState) -> str:
     band = " (band: 8 of 10)" if releases >= LEAST_BANDED else ""
     text = (
         f"{label[0].upper()}{label[1:]}, n = {state.records.n:,}, λ {lam_text(state.lam)}; means of {made} "
-        f"releases{band}. Same guarantee for each: ε and δ = {delta_text(state.delta)} in total, which one-vs-rest "
-        "splits."
+        f"releases{band}. Same guarantee for each private curve: ε and δ = {delta_text(state.delta)} in total, which "
+        "one-vs-rest splits."
     )
     if isinstance(state.lam, float):
         text += " This λ is the Gaussian classifier's; one-vs-rest keeps its own rule."

@@ -52,7 +52,7 @@ def takeaway(found: Sequence[Recomputed]) -> str:
 
 CAPTION = (
     "A bar is the factor between the published and the correct number: ε, δ, a constant, a bound or a probability. "
-    "Rows below say what is published, and lead to views."
+    "Rows below say what is published, and lead to views. The other pages compute with the corrected versions."
 )
 
 

@@ -131,6 +131,7 @@ async function draw(node) {
     }
   }
   node.busy = false;
+  markHeadline();
 }
 
 // A layout so many px taller, its legend as far below the drawing as before.
@@ -282,13 +283,14 @@ function announce() {
   window.headlineSaid.textContent = window.headlineHeard = said;
 }
 
-// The pictures are ahead of the page's sentences, which come from the server: the headline is pale from a slider's move
-// until the script that answers it has ended.
+// The pictures are ahead of the page's sentences, which come from the server, or behind them, on a busy computer: the
+// headline is pale from a slider's move until the script that answers it has ended, and until the page's chart is drawn.
 function markHeadline() {
+  const late = ({ busy, sent }) => busy && !sent.beside;
   const moved = ({ said }) => said && stateNow(said) !== stateOf(said);
   const running = document.querySelector("[data-test-script-state=running]");
   const page = document.documentElement;
-  if ([...document.querySelectorAll(".live-figure")].some(moved)) page.dataset.ahead = "";
+  if ([...document.querySelectorAll(".live-figure")].some((node) => moved(node) || late(node))) page.dataset.ahead = "";
   else if (!running) {
     delete page.dataset.ahead;
     announce();
@@ -310,9 +312,9 @@ function place(node) {
   node.style.width = `${100 / scale}%`;
   if (!node.drawnWidth) node.style.height = `${data.height + room}px`;
   node.said = picture;
-  markHeadline();
   remember(node, picture);
   show(node, node.remembered.get(stateNow(picture)) ?? picture); // the reader may have moved on
+  markHeadline();
   prefetch(node, picture);
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from ..harness import Server
 from .looks import refused, until
@@ -49,6 +49,16 @@ def test_the_next_step_has_its_picture_before_the_server_answers(below: Server, 
     until(page, "!('ahead' in document.documentElement.dataset)")
     expect(headline).to_contain_text("ε = 1.5 ")
     assert len(page.evaluate("seen")) == 2, "each of two charts once: the server's is the same"
+
+
+def test_the_headline_is_pale_until_the_chart_is_drawn(page: Page, server: Server) -> None:
+    held: list[Route] = []
+    page.route("**/plotly*.js", lambda route: held.append(route))
+    page.goto(server.url)
+    until(page, "document.querySelector('.takeaway') && 'ahead' in document.documentElement.dataset")
+    for route in held:
+        route.continue_()
+    until(page, f"{CHART}.drawnWidth && !('ahead' in document.documentElement.dataset)")
 
 
 def test_no_pictures_ahead_are_no_harm(page: Page, server: Server) -> None:

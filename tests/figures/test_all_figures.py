@@ -233,8 +233,8 @@ def numbers() -> dict[str, dict[str, object]]:
             "reconstructed rate, shape only": shape(learners.rate, learners.private.mean),
         },
         "accuracy, epsilon": {
-            "large-margin Gaussian classifier": accuracy.learners["ellipsoids"].mean,
-            "one-vs-rest": accuracy.learners["split"].mean,
+            "Gaussian classifier, private": accuracy.learners["ellipsoids"].mean,
+            "one-vs-rest, private": accuracy.learners["split"].mean,
             "the largest class": accuracy.chance,
         },
         "ledger": {

@@ -58,6 +58,12 @@ def test_the_claim_is_a_line_and_longer_bars_say_how_long_they_are():
     assert figure.layout.xaxis.range == (0.0, LONGEST)
 
 
+@pytest.mark.parametrize(("certified", "shown"), [(3.04, []), (3.06, ["3.1 →"]), (2.96, [])])
+def test_only_a_bar_beyond_the_axis_has_an_arrow(certified, shown):
+    figure = ruler([ROWS[2]._replace(shown=3.2, flagged=certified)], picked=0)
+    assert [a.text for a in figure.layout.annotations if "→" in a.text] == shown
+
+
 def test_phones_read_the_verdict_below_the_name():
     narrow = ruler().layout.meta["narrow"]
     assert narrow["yaxis"]["ticktext"][0] == "correct code<br>no contradiction found"

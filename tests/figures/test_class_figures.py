@@ -71,14 +71,14 @@ def test_fewer_than_ten_releases_are_no_band():
 def test_what_has_no_guarantee_leaves_no_trace_of_itself():
     found = accuracies("epsilon", learners=("ellipsoids", "pure"), delta=0.0)
     figure = accuracy_figure(found, cursor=1.0, theme="light", height=HEIGHT)
-    assert not named(figure, "large-margin Gaussian classifier").showlegend
-    assert "Gaussian classifier" not in words(figure) and "Gaussian, δ = 0" in words(figure)
+    assert not named(figure, "Gaussian classifier, private").showlegend
+    assert "Gaussian classifier,<br>private" not in words(figure) and "Gaussian, δ = 0" in words(figure)
     assert [len(trace.x) for trace in figure.data if trace.line.width == 0] == [0, 0, 6, 6]
     assert [trace.name for trace in figure.data if trace.showlegend].count("8 of 10 runs") == 1
     nobody = accuracies("epsilon", learners=("ellipsoids", "split"), delta=0.0, source="iris")
     figure = accuracy_figure(nobody, cursor=1.0, theme="light", height=HEIGHT)
     assert {trace.name for trace in figure.data if trace.showlegend} == {
-        "non-private Gaussian classifier",
+        "Gaussian classifier without privacy",
         "the largest class",
     }
     assert "Bayes classifier" not in words(figure)

@@ -57,7 +57,11 @@ def test_the_values_at_the_cursor_stand_beside_their_points(at, left):
     heights["exact"] = [0.1, 0.3, 0.5]
     curves = [EpsilonCurve(kind, np.array(values)) for kind, values in heights.items()]
     look = {"span": (1, steps[-1]), "target": 3.0, "theme": "light", "height": 330}
-    notes = [note for note in ledger_figure(curves, steps, at=at, **look).layout.annotations if note.yref == "y"]
+    layout = ledger_figure(curves, steps, at=at, **look).layout
+    phone = {note["text"] for note in layout.meta["narrow"]["annotations"] if note["yref"] == "y"}
+    here = sorted({values[steps.index(at)] for values in heights.values()})
+    assert phone == {f"{value:g}" for value in (here[0], here[-1])}, "others would touch curves"
+    notes = [note for note in layout.annotations if note.yref == "y"]
     notes = [note for note in notes if note.xref == "x"]
     wanted = {f"{values[steps.index(at)]:g}" for values in heights.values()}
     assert {note.text for note in notes} == wanted and all(note.x == math.log10(at) for note in notes)

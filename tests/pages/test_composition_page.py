@@ -28,8 +28,9 @@ def test_ten_releases_cost_less_than_basic_composition_says():
     assert not page.exception and not page.error
     mu = gaussian.gaussian_mu(Budget(0.1, 1e-6))
     exact, basic = gaussian.gaussian_epsilon(math.sqrt(10) * mu, 1e-6), 10 * gaussian.gaussian_epsilon(mu, 1e-7)
-    basic_says = f"basic composition at the same δ says {rounded(basic)}"
-    assert said(page) == f"10 releases at ε = 0.1 cost ε = {rounded(exact)}; {basic_says}."
+    beside = f"not the {rounded(basic)} of basic composition: Gaussian releases add up like √k"
+    assert said(page) == f"10 releases at ε = 0.1 cost ε = {rounded(exact)}, {beside}."
+    assert f"gives each δ/k, where it costs ε = {rounded(basic / 10)}, and grows like k" in texts(page)
     (chart,) = charts(page).values()
     named = [trace["name"] for trace in json.loads(chart["figure"])["data"] if trace.get("showlegend")]
     assert named == ["basic composition", "advanced composition", "exact", "one release, ε = 0.1"]
@@ -41,6 +42,11 @@ def test_advanced_composition_is_not_drawn_where_it_is_never_below_basic(noise):
     (chart,) = charts(page).values()
     assert "advanced composition" not in [trace.get("name") for trace in json.loads(chart["figure"])["data"]]
     assert "Advanced composition is not drawn" in texts(page)
+
+
+@pytest.mark.parametrize("state", [{"repeated": "laplace"}, {"epsilon": 8.0, "times": 100}])
+def test_what_does_not_add_up_like_its_root_is_not_said_to(state):
+    assert said(shown("composition/page.py", **state)).endswith("of basic composition.")
 
 
 def test_one_axis_serves_every_epsilon_and_mechanism():

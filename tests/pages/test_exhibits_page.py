@@ -76,5 +76,6 @@ def test_corrections_stand_below_the_heading_of_their_kind_and_harmless_ones_are
     places = {note.text: note.y for note in figure.layout.annotations}
     assert places == {"<b>is wrong</b>": 4, "a": 3, "b": 2, "<b>is loose</b>": 1, "c": 0}
     assert [*wrong.y, *loose.y] == [3, 2, 0] and [*wrong.customdata, *loose.customdata] == [3.0, 1.2, 90.0]
+    assert [*wrong.text, *loose.text] == ["3", "1.2", "90"] and {wrong.textposition, loose.textposition} == {"outside"}
     assert loose.marker.line.color == MUTED["light"] != wrong.marker.line.color
     assert not (wrong.showlegend or loose.showlegend)

@@ -27,10 +27,10 @@ def test_the_default_state_shows_l1_learned_below_its_bound_and_l2_far_above():
     assert ratio > 100.0 and found.chosen[0] == "vertices" and found.chosen[l2] == "gaussian"
     assert found.vertices.bound[0] < 0.1 * found.signal[0] and found.gaussian.bound[l2] < found.signal[l2]
     first, last = (cost(found.mean[k], found.signal[k]) for k in (0, l2))
-    told = f"privacy costs {first} of what can be learned on the L1 ball and {last} on the L2 ball: L1 has only 2d"
+    told = f"privacy costs {first} of what can be learned on the L1 ball and {last} on the L2 ball: log d against √d"
     assert tells(said(page), "d = 65,536", told)
     smaller = rounded(found.vertices.bound[0] / found.mean[0], 2)
-    assert f"At p = 1 the upper bound is {smaller} times the measurement" in texts(page)
+    assert f"At p = 1 the smaller of the two upper bounds is {smaller} times the measurement" in texts(page)
     assert tells(captions(page), "all 10,000 records are fingerprints", "**Not the same guarantee**", "(1, 0)")
     assert len(charts(page)) == 2
 

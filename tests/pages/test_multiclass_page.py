@@ -55,13 +55,13 @@ def test_the_default_state_answers_the_question_without_a_click():
     found = curves.accuracy_against("classes", values, FIRST, learners=words.LEARNERS, **repetitions, **BUDGET)
     whole, split = (100 * (found.plain - found.learners[key].mean) for key in ("ellipsoids", "split"))
     assert split[-1] > whole[-1] + 10.0 > whole[3] + 20.0, "points of accuracy"
-    assert said(page).startswith("Yes, but less than with a model for each class: 5 classes cost ")
-    assert said(page).endswith(f" cost {points(whole[3])} of accuracy, one-vs-rest {tenths(split[3])}.")
+    assert said(page).startswith("Yes, but less than with a model for each class: with 5 classes privacy costs ")
+    assert said(page).endswith(f" privacy costs {points(whole[3])} of accuracy, with one-vs-rest {tenths(split[3])}.")
     picture = decision_regions.picture(FIRST, **BUDGET)
     assert f"{picture.agree:.1%}" in texts(page)
     assert "noise in 24 dimensions" in texts(page)
     assert f"One release at ε = 1: accuracy {picture.right:.1%} on fresh records" in captions(page)
-    assert "Same guarantee for each: ε and δ = 10⁻⁷ in total" in captions(page) and len(charts(page)) == 2
+    assert "Same guarantee for each private curve: ε and δ = 10⁻⁷ in total" in captions(page) and len(charts(page)) == 2
 
 
 def test_the_first_view_shows_an_excess_below_its_bound_and_where_the_bound_loses():
@@ -89,7 +89,7 @@ def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate, 
     assert job_of(page) is held and said(page) == "Computing the curves …", "nothing is named before it is complete"
     page.select_slider(key="C").set_value(5).run()
     gate.release(1)
-    assert "means of 12 releases" in captions(finished(page)) and "5 classes cost" in said(page)
+    assert "means of 12 releases" in captions(finished(page)) and "5 classes privacy costs" in said(page)
     assert charts(page) != first and not page.exception
 
 

@@ -74,8 +74,9 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
     ]
     place = {"xref": "x", "xanchor": "right", "xshift": -4, "yref": "y", "yanchor": "middle"}
     for k, row in enumerate(rows):
-        if row.flagged > most:
-            chart.write(f"{plain_number(float(f'{row.flagged:.2g}'))} →", most, k, chart.paper, 12, **place)
+        shown = float(f"{row.flagged:.2g}")
+        if min(row.flagged, shown) > most:
+            chart.write(f"{plain_number(shown)} →", most, k, chart.paper, 12, **place)
     cut = chart.notes[1:]
     upright = chart.axis(tickvals=places, range=[len(rows) - 0.5, -0.5], showgrid=False)
     narrow = {
@@ -140,7 +141,7 @@ def plane_figure(
     misses, long, guessing = chart.notes
     span: Look = {"range": [0.0, 1.0], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%", "constrain": "domain"}
     # A legend that does not fit would take its room from the drawing, and come up to the axis's title.
-    narrow = chart.legend(height + 2 * LEGEND_ROW, 4 * LEGEND_ROW, drop=60)
+    narrow = chart.legend(height + 2 * LEGEND_ROW, 4 * LEGEND_ROW, drop=60, stacked=True)
     return chart.below(
         chart.axis("false alarms", 6, **span),
         chart.axis(**span, scaleanchor="x"),
