@@ -123,8 +123,8 @@ def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
     def text(place: float) -> str:
         return order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf)
 
-    told = verdict(places, [("", found.mean, bound)], found.signal, at, "p", text=text)
-    told = told.replace("he upper bound", "he smaller of the two upper bounds", 1)
+    smaller = "smaller of the two upper bounds"
+    told = verdict(places, [("", found.mean, bound)], found.signal, at, "p", text=text, noun=smaller)
     return " ".join(filter(None, (told, lower_verdict(places, found.mean, found.least, at))))
 
 

@@ -22,12 +22,13 @@ def verdict(
     name: str,
     *,
     text: Callable[[float], str] = "{:,g}".format,
+    noun: str = "upper bound",
 ) -> str:
     """From where on each upper bound is below the excess of a model that learns nothing, and how far it is above the
     measurement at the cursor.
 
     nothing: along the axis, or one number; a row for each curve where they differ. at, name: of the cursor, and of what
-    the axis holds; text: how its places are written. A curve's name may be "" where there is one only.
+    the axis holds; text: how its places are written. noun: of one bound. A curve's name may be "" where there is one only.
 
     >>> x, mean, bound = [0.1, 1.0, 10.0], [0.3, 0.1, 0.01], [3.0, 0.2, 0.02]
     >>> print(verdict(x, [("", mean, bound)], 0.25, 10.0, "ε"))
@@ -45,7 +46,7 @@ def verdict(
     if not places:
         return ""
     several = len(places) > 1
-    kind, they, be = ("upper bounds", "they", "are") if several else ("upper bound", "it", "is")
+    kind, they, be = ("upper bounds", "they", "are") if several else (noun, "it", "is")
     alike = len({*places.values()}) == 1
     told = [*places.values()][:1] if alike else [f"for {title} {place}" for title, place in places.items()]
     informative = f"{be} below “nothing learned” {', '.join(told)}."
