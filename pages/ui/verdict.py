@@ -28,7 +28,8 @@ def verdict(
     measurement at the cursor.
 
     nothing: along the axis, or one number; a row for each curve where they differ. at, name: of the cursor, and of what
-    the axis holds; text: how its places are written. noun: of one bound. A curve's name may be "" where there is one only.
+    the axis holds; text: how its places are written. noun: of one bound. A curve's name may be "" where there is one
+    only.
 
     >>> x, mean, bound = [0.1, 1.0, 10.0], [0.3, 0.1, 0.01], [3.0, 0.2, 0.02]
     >>> print(verdict(x, [("", mean, bound)], 0.25, 10.0, "ε"))
