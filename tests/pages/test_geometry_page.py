@@ -73,7 +73,11 @@ def test_against_n_one_pass_beside_its_bound(name):
     assert f"one pass loses {cost(found.private.mean[k], found.nothing)} of what can be learned" in said(page)
     assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
     assert found.private.mean[k] < found.bound[k]
-    assert np.isfinite(found.proved).any() == (name == "1.5") == ("proved range<br>for such<br>records" in str(charts(page)))
+    assert (
+        np.isfinite(found.proved).any()
+        == (name == "1.5")
+        == ("proved range<br>for such<br>records" in str(charts(page)))
+    )
     measured, _, work = found.exponents
     falls = "follows no single power of n here" if measured is None else f"The loss falls like {rate(measured)}"
     assert falls in said(page) and found.private.mean[-1] < 0.1 * found.nothing
