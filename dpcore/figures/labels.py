@@ -70,9 +70,9 @@ def place_labels(
     """One label for each curve of `labels`.
 
     A label stands behind the right end of its curve. Those that others would push away from there stand inside the
-    drawing, beside their curve and off all others, where there is room; so do those of curves that end there, and those
-    of bands. A curve that ends outside its axis has its label at the edge, with an arrow, and with its last value if
-    nothing of it is in sight.
+    drawing, beside their curve and off all others, where there is room; so do those of curves that end there or meet at
+    the right, and those of bands. A curve that ends outside its axis has its label at the edge, with an arrow, and with
+    its last value if nothing of it is in sight.
 
     curves, notes: all that is drawn. across, axes: the axes with their ranges. sizes: the panels' heights in px. gap:
     px between them; labels that do not fit beside the lower panel reach into it.
@@ -82,7 +82,8 @@ def place_labels(
         size, ends = sizes[axis], _ends(labels, axis, made, sizes[axis])
         drawing = _Drawing([it for it in curves if it.axis == axis], across, made, size)
         drawing.keep_off([it for it in notes if (it["xref"], it["yref"]) == ("x", axis)])
-        inner = [end for end in ends if end.label.down_to or (not end.arrow and drawing.has_end_of(end.label.curve))]
+        early = [end for end in ends if drawing.has_end_of(end.label.curve)]
+        inner = [end for end in ends if end.label.down_to or (not end.arrow and (end in early or _is_met(end, ends)))]
         tried: list[_End] = []
         while end := inner.pop() if inner else _most_moved(ends, _behind(ends, size, axis, gap), tried):
             tried.append(end)
@@ -130,6 +131,11 @@ def _behind(ends: Sequence[_End], size: float, axis: str, gap: float) -> list[fl
     crowded = axis == "y2" and sum(heights) > size
     centres = [max(end.pixel, height / 2) for end, height in zip(ends, heights, strict=True)]
     return spread(centres, heights, size + (gap - LABEL_HEIGHT if crowded else 0.0))
+
+
+def _is_met(end: _End, ends: Sequence[_End]) -> bool:
+    """Whether another curve ends at the same place."""
+    return any(abs(it.pixel - end.pixel) < _FAR for it in ends if it is not end and not it.label.down_to)
 
 
 def _most_moved(ends: Sequence[_End], centres: Sequence[float], tried: Sequence[_End]) -> _End | None:

@@ -29,7 +29,8 @@ def price_figure(
     """Excess empirical risk against epsilon, from 0 to a little above that of a model that learns nothing.
 
     table: of one mechanism swept over epsilon, as `dpcore.run` gives it. At the cursor a bar parts the excess into what
-    would remain without noise and what the noise adds. released: (epsilon, excess) of single releases.
+    would remain without noise and what the noise adds, in percent of what can be learned. released: (epsilon,
+    excess) of single releases.
     """
     chart = Chart(theme, height, left=52, right=150)
     excess = table[(table.metric == "excess_empirical_risk") & (table.status == "ok")]
@@ -59,8 +60,9 @@ def price_figure(
         chart.shapes.append(bar | {"y0": 0.0, "y1": floor, "line": {"color": chart.muted, "width": 9}})
         chart.shapes.append(bar | {"y0": floor, "y1": mean, "line": {"color": main, "width": 9}})
         left, shift = ("right", -14) if epsilon > 2.0 else ("left", 14)  # within a phone's chart
-        noise, floor_text = (short_number(value) for value in (row.mean - row.noiseless, row.noiseless))
-        words = f"<b>{'↑ ' if row.mean > top else ''}noise {noise}</b><br>floor {floor_text}"
+        costs = row.mean - row.noiseless, row.noiseless
+        noise, kept = (f"{short_number(100 * max(each, 0.0) / nothing)}%" for each in costs)
+        words = f"<b>{'↑ ' if row.mean > top else ''}noise {noise}</b><br>floor {kept}"
         place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "bottom", "yshift": 16}
         paper = with_opacity(chart.paper, 0.85)
         chart.write(words, math.log10(epsilon), min(mean, 0.7 * top), main, 13, align="left", bgcolor=paper, **place)

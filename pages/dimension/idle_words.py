@@ -29,6 +29,7 @@ FORMULA = text_beside(__file__, "idle_formula.md")
 _SAME = 0.05
 # Below this part of what can be learned, nothing is.
 _LEARNED = 0.1
+_KEPT = 0.01  # accuracy below that at the useful columns alone which is no damage
 
 
 def one_lam(here: Controls) -> float:
@@ -62,7 +63,9 @@ def takeaway(table: pd.DataFrame, p: int, source: Source) -> str:
             end = _since(100 * (right - first[key]), useful) if learned[key] else "where next to nothing is learned"
             of = "" if parts else f" of {source.things} are {source.outcome}"
             parts.append(f"with {names[key]} **{100 * right:.1f}%**{of}, {end}")
-        text = f"Beside **{p - useful:,} columns of zeros**, {'; '.join(parts)}."
+        kept = [curve_name(key) for key, right in now.items() if learned[key] and first[key] - right < _KEPT]
+        answer = "No" if len(kept) == len(now) else f"Not with {kept[0]}" if kept else "Yes"
+        text = f"**{answer}**: beside {p - useful:,} columns of zeros, {'; '.join(parts)}."
     else:
         text = ""
     return " ".join(filter(None, [text, *_refusals(table, now)]))

@@ -23,6 +23,7 @@ RECORDS = {"sparse": "sparse data", "hardest": "hardest data"}
 RADIUS = 0.25
 # A power law is read off from this many records on: below, few steps are affordable.
 _LEAST_N = 1_000
+_HARDLY = 0.02  # of what can be learned, between the cursor and the far end of the axis
 
 FORMULA = text_beside(__file__, "sparse_formula.md")
 
@@ -155,9 +156,11 @@ def _by_columns(found: AgainstP, state: SparseState) -> str:
     k, whole = nearest(found.x, state.p), found.whole
     far = 0 if 2 * k >= len(found.x) else -1  # the other end of the axis
     mean, nothing = found.private.measured.mean, found.nothing
+    more = abs(mean[k] / nothing[k] - mean[far] / nothing[far])
+    answer = "Hardly" if more < _HARDLY else "Yes"
     text = (
-        f"At ε = {state.epsilon:g} private Frank-Wolfe, one vertex a step, costs "
-        f"**{share(mean[k], nothing[k], LEARNED)}** among "
+        f"**{answer}**: at ε = {state.epsilon:g} private Frank-Wolfe, one vertex a "
+        f"step, costs **{share(mean[k], nothing[k], LEARNED)}** among "
         f"**{state.p:,} columns**, {share(mean[far], nothing[far])} among {found.x[far]:,.0f}"
     )
     if whole.reasons[k]:

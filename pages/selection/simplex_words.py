@@ -58,8 +58,10 @@ def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
     others = [
         f"{_draws(made.m[at], 'draw')}{_cost(made.m[at]) * (at in ends[:1])} {share(mean[at], nothing)}" for at in ends
     ]
+    best = len(ends) == 2 and mean[k] < min(mean[ends])
+    answer = "**Neither few nor many**: at" if best else "At"
     return (
-        f"At ε = {made.epsilon:g}, **{draws}** from {made.p:,} columns{_cost(m)} "
+        f"{answer} ε = {made.epsilon:g}, **{draws}** from {made.p:,} columns{_cost(m)} "
         f"**{share(mean[k], nothing, LEARNED)}**{_WHERE[on]}{'; ' * bool(ends)}{', '.join(others)}."
     )
 

@@ -49,7 +49,7 @@ def test_the_default_state_teaches_without_a_click():
     assert said == spaced(plain(words.takeaway(table, 2**20, SOURCE)))
     accuracy = table[(table.metric == "accuracy") & (table.x == 2**20)].set_index("mechanism")["mean"]
     right = f"Gaussian noise (ε, δ) {100 * accuracy['output_gaussian']:.1f}% of people"
-    assert tells(said, "Beside 1,048,568 columns of zeros", right, "as at p = 8")
+    assert tells(said, "Not with Gaussian noise: beside 1,048,568 columns of zeros", right, "as at p = 8")
     assert tells(said, "Gamma noise (pure ε)", f"{100 * accuracy['output_gamma']:.1f}%", "nothing is learned")
     assert words.orthant_takeaway(example, 2**20) in texts(page)
     assert "Not the same guarantee:" in texts(page)

@@ -66,7 +66,7 @@ def test_perturbation_shows_the_same_number():
     row = row_of()
     page = finished(open_app("perturbation/page.py", records="synthetic"))
     assert f"least: {cost(row['mean'], row.nothing_learned)} of what" in plain_headline(page).replace("**", "")
-    assert f"noise {row['mean'] - row.noiseless:.2g}</b>" in open_figure(open_page())
+    assert f"noise {cost(row['mean'] - row.noiseless, row.nothing_learned)}</b>" in open_figure(open_page())
 
 
 def test_releases_stay_as_dots_and_spend_together():

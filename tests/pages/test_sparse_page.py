@@ -29,13 +29,14 @@ def test_the_default_state_says_what_columns_cost_and_what_they_cost_with_noise_
     mean, whole, nothing = found.private.measured.mean, found.whole.measured.mean, found.nothing
     assert mean[-1] < 0.01 * nothing[-1] and whole[0] < 0.01 * nothing[0]
     few, many = (cost(mean[k], nothing[k]) for k in (0, -1))
+    begin = "Hardly: at ε = 1 private Frank-Wolfe, one vertex a step, costs"
     assert said(page) == (
-        f"At ε = 1 private Frank-Wolfe, one vertex a step, costs {many} of what can be learned among 65,536 columns, "
-        f"{few} among 16; noise in the whole gradient costs all of it."
+        f"{begin} {many} of what can be learned among 65,536 columns, {few} among 16; noise in the whole gradient "
+        "costs all of it."
     )
     assert said(open_page(p=16)) == (
-        f"At ε = 1 private Frank-Wolfe, one vertex a step, costs {few} of what can be learned among 16 columns, "
-        f"{many} among 65,536; noise in the whole gradient costs {cost(whole[0], nothing[0])}."
+        f"{begin} {few} of what can be learned among 16 columns, {many} among 65,536; noise in the whole gradient "
+        f"costs {cost(whole[0], nothing[0])}."
     )
     walked = curves.path(SETTING, n=10_000, p=65_536, T="bound")
     assert tells(captions(page), f"finds {walked.found} of 4 relevant", f"T − 1 = {walked.plan.steps} choices")
