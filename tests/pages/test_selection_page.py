@@ -42,8 +42,8 @@ def test_the_default_state_shows_the_valley_without_a_click():
     here, most = (cost(mean[at], made.nothing["training"]) for at in (m, 10_000))
     assert mean[1] > 1.1 * made.nothing["training"]
     assert said(page) == (
-        f"Neither few nor many: at ε = 1, {m} random draws from 64 columns cost {here} of what can be learned; a single "
-        f"draw costs more than there is to learn, 10,000 draws {most}."
+        f"Neither few nor many: at ε = 1, {m} random draws from 64 columns cost {here} of what can be learned; a "
+        f"single draw costs more than there is to learn, 10,000 draws {most}."
     )
 
 
