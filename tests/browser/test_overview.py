@@ -47,8 +47,9 @@ def test_the_landing_address_answers_both_questions_and_says_what_its_words_mean
     measured = "it._fullData.find(t => t.name === 'measured')"
     nothing = "it._fullData.find(t => t.name === 'learns nothing').y[0]"
     share = float(str(chart.look(f"{measured}.y[[...{measured}.x].indexOf(1)] / {nothing}")))
-    lost, _ = re.findall(r"(\d+\.\d)%", said)
+    lost, *parts = re.findall(r"(\d+\.\d)%", said)
     assert float(lost) == pytest.approx(100 * share, rel=0.05)
+    assert sum(map(float, parts)) == pytest.approx(float(lost), abs=0.11)
     (times,) = re.findall(r"(\d+) times in 100", said)
     assert f"at most {times} times in 100" in (bells.get_attribute("aria-label") or "")
 
