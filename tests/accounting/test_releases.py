@@ -64,6 +64,11 @@ def test_gaussian_pure_and_failing_releases_together():
     assert loss_epsilon(curves, failure) == loss_epsilon(curves, 0.0) == math.inf
 
 
+def test_a_release_that_tells_all_has_no_sum_of_losses():
+    """e^800 is beyond any float."""
+    assert loss_epsilon([PureCurve(0.1), PureCurve(800.0)], 1e-5) == math.inf
+
+
 @pytest.mark.parametrize("kinds", [1, 3])
 def test_folds_of_the_default_mechanism_cost_far_less_than_their_sum(kinds):
     """As Gaussian releases of the same cost do, about."""

@@ -169,7 +169,7 @@ def _steps(one: TradeoffCurve, releases: int) -> Steps:
 def _last(curve: TradeoffCurve, records: int = 1) -> float:
     """Epsilon from which the profile, and that of a chain of so many records, is flat."""
     if isinstance(curve, PureCurve):
-        return curve.mu
+        return min(curve.mu, _FARTHEST)
     grid = np.geomspace(1e-4, _FARTHEST, 400)
     known = curve.delta(grid)
     return float(grid[np.argmax(known <= known[-1] + _SPREAD * np.exp(-(records - 1) * grid))])
