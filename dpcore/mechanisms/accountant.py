@@ -43,7 +43,8 @@ class Accountant:
     goes on after a refused fit (cross-validation scores it nan), error_score="raise" stops it.
 
     Guarantee: all fits together are (epsilon, delta)-differentially private for replacing one record, up to a relative
-        1e-12 of both numbers; each fit, but for its cost, may be chosen after seeing earlier ones.
+        1e-12 of both numbers. Each fit may be chosen after seeing earlier ones, but what it costs (epsilon, delta, the
+        mechanism, its settings, n) must be planned before the first, in order; stopping early is covered.
     Not protected: as for the estimators; scores on private records; what a tool itself learns from them (calibrators,
         the final model of stacking, scalers); folds that depend on the records, as stratified ones do, which tools make
         for classifiers unless told cv=KFold(5): another label moves other records too; people with several records in
