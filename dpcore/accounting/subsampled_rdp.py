@@ -25,6 +25,7 @@ from scipy.special import log_ndtr
 
 from ..core.arrays import Array
 from ..core.privacy import Budget, NotApplicable
+from ..core.quadrature import gauss_legendre
 from ..core.roots import illinois
 from ..core.validation import check_real, integer, one_of, positive, shown
 from .common import SAFETY, nearby_mu
@@ -42,7 +43,7 @@ _STRIDES = (16, 4, 1)
 # End of the normal tail beyond the integrand's peak.
 _TAIL = 12.0
 # Nodes and weights, by the shortest and the longest interval that they are used for.
-_RULES = ((0.0, 30.0, *np.polynomial.legendre.leggauss(160)), (30.0, 400.0, *np.polynomial.legendre.leggauss(600)))
+_RULES = (0.0, 30.0, *gauss_legendre(160)), (30.0, 400.0, *gauss_legendre(600))
 _LOG_ROOT_TAU = 0.5 * math.log(2.0 * math.pi)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import Array, float_array
+from ..quadrature import gauss_legendre
 from ..validation import check_real
 from .base import ConvexSet, NormBall, Width
 from .norms import largest, length
@@ -203,7 +204,7 @@ def _half_step(x: float) -> float:
 
 def _integral(f: Callable[[Array], Array], start: float, end: float) -> float:
     """Integral of f from start to end, by Gauss-Legendre nodes on panels."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = gauss_legendre(_NODES)
     panels = math.ceil((end - start) / _PANEL)
     half = 0.5 * (end - start) / panels
     centres = start + half * (2.0 * np.arange(panels) + 1.0)
