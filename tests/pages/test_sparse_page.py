@@ -43,6 +43,11 @@ def test_the_default_state_says_what_columns_cost_and_what_they_cost_with_noise_
     assert len(charts(page)) == 2
 
 
+@pytest.mark.parametrize("state", [{"n": 2_000, "T": 96, "epsilon": 0.1}, {"n": 2_000, "T": 6, "epsilon": 0.015}])
+def test_where_nothing_is_learned_columns_neither_hurt_nor_do_not(state):
+    assert said(open_page(p=1_024, **state)).startswith(f"At ε = {state['epsilon']:g} private Frank-Wolfe")
+
+
 def test_against_T_the_cursor_stands_in_the_valley():
     page = open_page(against="T", p=128)
     assert not page.exception and not page.error
