@@ -127,6 +127,11 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     assert f"the best arm; the learner gives it {100 * play.trust[-1]:.0f}% of its weight." in captions(page)
 
 
+def test_a_regret_that_is_a_little_larger_is_not_called_no_more():
+    page = open_page(tab="streaming", adversary="adaptive", epsilon=10.0, delta=1e-3, steps_of_stream=5_000)
+    assert "loses hardly more than one without privacy: regret 126 against 120;" in said(page)
+
+
 def test_where_nothing_can_be_learned_of_the_arms_the_sentence_says_so():
     fair = regret.regret_curve("fair", 8, [2_000], epsilon=1.0, delta=1e-6, seed=7)
     assert said(open_page(tab="streaming", adversary="fair")) == (
