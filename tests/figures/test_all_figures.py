@@ -99,6 +99,10 @@ def test_a_move_of_the_cursor_changes_marks_at_the_cursor_only():
             same = before.type == after.type and np.array_equal(before.y, after.y, equal_nan=True)
             assert same or (before.mode == "markers" and before.hoverinfo == "skip"), (name, before.name)
         assert one.layout.yaxis == other.layout.yaxis, name
+        words = [[it.to_plotly_json() for it in figure.layout.annotations] for figure in (one, other)]
+        moved = [it for it in [*words[0], *words[1]] if not (it in words[0] and it in words[1])]
+        at = [next(it["x"] for it in each if it.get("name") == "cursor") for each in words]
+        assert [it["text"] for it in moved if it["xref"] != "x" or it["x"] not in at] == [], f"{name}: labels jump"
         lines = [[shape.x0 for shape in figure.layout.shapes if shape.name == "cursor"] for figure in (one, other)]
         assert lines[0] and lines[0][0] != lines[1][0], name
 
