@@ -13,7 +13,7 @@ from .theorems import theorem
 
 LABEL_HEIGHT = 17  # px of a line of text beside a curve
 _LETTER = 6.0  # px, the mean of a line of text
-_DRAWING = 400.0  # px, the width of a drawing on a laptop
+_DRAWING = 346.0  # px, the narrowest drawing that has labels; in a wider one all of them have more room
 _STEP = 4.0  # px between the points at which a curve is looked at
 _FAR = 5.0  # px: a label that would be moved farther from its curve's end stands inside
 _SIDES = np.array([(across, up) for across in (0, -1, 1) for up in (0, -1, 1)][1:])

@@ -139,6 +139,17 @@ def test_labels_keep_apart_and_a_phone_has_a_legend_in_their_place():
             figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
 
 
+def test_labels_inside_the_narrowest_drawing_are_not_cut():
+    inside = {"xref": "x", "xanchor": "center", "yanchor": "middle"}
+    for name, figure in drawn().items():
+        notes = [it for it in figure.layout.annotations if {key: it[key] for key in inside} == inside]
+        for it in notes if not name.startswith("regions") else ():
+            low, high = figure.layout.xaxis.range
+            centre = (it.x - low) / (high - low) * 346 + (it.xshift or 0)
+            half = 3.0 * max(map(len, it.text.split("<br>")))
+            assert half - 1e-6 <= centre <= 346 - half + 1e-6, (name, it.text)
+
+
 def test_what_claims_no_privacy_says_none():
     """Objective perturbation on the orthant, which has no guarantee."""
     figure = drawn()["orthant"]
