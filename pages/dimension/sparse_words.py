@@ -191,10 +191,11 @@ def caption(found: Excesses, state: SparseState) -> str:
 
 def path_caption(walked: Path) -> str:
     """One run in words."""
-    missed = int((~walked.right).sum())
+    missed, steps = int((~walked.right).sum()), walked.plan.steps
+    wrong = f"choice{'s' * (steps != 1)} {'has' if missed == 1 else 'have'} the wrong column or sign"
     return (
         f"One run finds {walked.found} of {np.count_nonzero(walked.truth)} relevant columns with their sign; {missed} "
-        f"of its T − 1 = {walked.plan.steps} choices have the wrong column or sign."
+        f"of its T − 1 = {steps} {wrong}."
     )
 
 
