@@ -47,6 +47,10 @@ def test_the_default_state_shows_the_valley_without_a_click():
     )
 
 
+def test_draws_that_cost_hardly_less_than_the_most_are_many():
+    assert said(open_page(on="fresh", n=2_000, p=32, m=5_000)).startswith("At ε = 1, 5,000 random draws")
+
+
 def test_draws_that_lose_more_than_there_is_to_learn_stand_beside_those_that_leave_something():
     mean, nothing = (made := valley()).training.mean, made.nothing["training"]
     assert said(open_page(m=1)) == (
