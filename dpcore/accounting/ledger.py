@@ -153,7 +153,11 @@ def _together(noise: Noise, one: Budget, times: int) -> tuple[float, float, floa
     if noise == "laplace":
         losses, most = laplace_losses(epsilon, times), rounded_up(times * Fraction(epsilon))
         error = 1e-9 * most
-        exact = brentq(lambda e: float(losses.delta(np.array([e]))[0]) - delta, 0.0, most, xtol=error) + 2.0 * error
+
+        def above(e: float) -> float:  # no loss is larger than `most`, where rounding may leave some delta
+            return (float(losses.delta(np.array([e]))[0]) if e < most else 0.0) - delta
+
+        exact = brentq(above, 0.0, most, xtol=error) + 2.0 * error
         return most, advanced_epsilon(epsilon, times, delta), min(exact, most)
     mu = gaussian_mu(one)
     half = advanced_epsilon(gaussian_epsilon(mu, 0.5 * delta / times), times, 0.5 * delta)

@@ -3,6 +3,7 @@
 Traces and annotations are plain dictionaries with explicit colours; a template would bring its own.
 """
 
+import dataclasses as dc
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -51,6 +52,7 @@ class Chart:
         self.split, self.low_top = 1 - upper * drawn / whole, (1 - upper) * drawn / whole
         self.traces: list[Look] = []
         self.notes: list[Look] = []
+        self.elsewhere: list[Look] = []  # words beside the cursor, wherever it may stand: labels keep off all of them
         self.outside: list[Look] = []  # said above a legend below the drawing
         self.shapes: list[Look] = []
         self.labels: list[Label] = []
@@ -201,9 +203,11 @@ class Chart:
             self.level(x, nothing, self.muted, words, label=words, dash="dash")
 
     def hardest(self, x: Any, y: Any, colour: str, **look: Any) -> None:
-        """Add the mean excess on the hardest records known, thin. After all other curves, as it may come later."""
+        """Add the mean excess on the hardest records known, thin, or at the cursor alone. After all other curves, as it
+        may come later."""
         look |= {"label": "hardest records", "width": 1}
         self.curve(x, y, colour, "hardest records known", **look)
+        self.labels[-1] = dc.replace(self.labels[-1], at_cursor=len(x) == 1)
 
     # Words
 
@@ -356,7 +360,8 @@ class Chart:
         drawn = [trace for trace in self.traces if trace["type"] == "scatter" and "lines" in trace["mode"]]
         curves = [Curve(it.get("yaxis", "y"), np.asarray(it["x"], float), np.asarray(it["y"], float)) for it in drawn]
         axes = {"y": y} if y2 is None else {"y": y, "y2": y2}
-        labels = place_labels(self.labels, curves, self.notes, x[0], axes, self.panels, self.gap)
+        words = [*self.notes, *self.elsewhere]
+        labels = place_labels(self.labels, curves, words, x[0], axes, self.panels, self.gap)
         if y2 is not None:
             x = [each | {"anchor": "y2"} for each in x]
             y, y2 = y | {"domain": [self.split, 1]}, y2 | {"domain": [0, self.low_top]}

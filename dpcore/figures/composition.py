@@ -1,5 +1,6 @@
 """Accounting of a run: epsilon against steps by every method."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -58,7 +59,14 @@ def ledger_figure(
     across = f"{level}, ε = {target:g}"
     chart.level(span, target, plain, across, label=across, width=1)
     here = list(steps).index(at)
-    middle = _dots(chart, float(at), np.array([curve.epsilon[here] for curve in curves]), span, colour)
+    heights = np.array([curve.epsilon for curve in curves])
+    edge = {"color": chart.paper, "width": 1.5}
+    look = {"color": colour, "size": 10, "symbol": "triangle-up", "line": edge}
+    chart.marks(np.full(len(curves), at), heights[:, here], look, showlegend=False, hoverinfo="skip")
+    ends, middle = _values(chart, float(at), heights[:, here], span, colour)
+    chart.notes += ends
+    for k, step in enumerate(steps):
+        chart.elsewhere += itertools.chain(*_values(chart, float(step), heights[:, k], span, colour))
     chart.heading("ε by each accounting method")
     chart.cursor(at, f"{letter} = {at:,}")
     axes = chart.cursor_axes(span, at, (520, 230), room=68)
@@ -91,17 +99,16 @@ def _cross_at_end(heights: Array, colour: str) -> Look:
     return {"mode": "lines+markers", "marker": cross}
 
 
-def _dots(chart: Chart, at: float, heights: Array, span: tuple[int, int], colour: str) -> list[Look]:
-    """Add what stands where curves meet the cursor, with their values where rising curves leave room: the largest above
-    on the left, the others below on the right, at an end of the axis all on its inner side. Those between the
-    largest and the smallest, for which a phone has no room, are not added but returned."""
-    edge = {"color": chart.paper, "width": 1.5}
-    look = {"color": colour, "size": 10, "symbol": "triangle-up", "line": edge}
-    chart.marks(np.full(len(heights), at), heights, look, showlegend=False, hoverinfo="skip")
+def _values(
+    chart: Chart, at: float, heights: Array, span: tuple[int, int], colour: str
+) -> tuple[list[Look], list[Look]]:
+    """Values where curves meet the cursor, where rising curves leave room: the largest above on the left, the others
+    below on the right, at an end of the axis all on its inner side. Those between the largest and the smallest, for
+    which a phone has no room, come second."""
     (low, high), size = _POWERS, chart.panels["y"]
     shown = np.sort(heights[(heights > 10.0**low) & (heights < 10.0**high)])
     told = {plain_number(float(f"{height:.3g}")): math.log10(height) for height in shown}
-    most, middle, beside = list(told)[-1:], list(told)[1:-1], list[Look]()
+    most, middle, ends, beside = list(told)[-1:], list(told)[1:-1], list[Look](), list[Look]()
     for on, away in (("right", -1.0), ("left", 1.0)):
         here = {
             text: power
@@ -114,5 +121,5 @@ def _dots(chart: Chart, at: float, heights: Array, span: tuple[int, int], colour
         apart = spread([pixel + 10.0 * away for pixel in pixels], [LABEL_HEIGHT] * len(here), size)
         for (text, power), pixel, moved in zip(here.items(), pixels, apart, strict=True):
             place |= {"x": math.log10(at), "y": power, "yshift": moved - pixel}
-            (beside if text in middle else chart.notes).append(note(text, colour=colour, size=13, **place))
-    return beside
+            (beside if text in middle else ends).append(note(text, colour=colour, size=13, **place))
+    return ends, beside

@@ -15,6 +15,7 @@ from ..studies.geometry.noise import BallPicture
 from ..studies.geometry.table_1 import Row
 from .chart import Chart
 from .figure import Figure
+from .labels import LABEL_HEIGHT
 from .log_chart import curves_chart, markers, powers_of, through
 from .style import SYMBOLS, Look, Theme, plain_number, short_number, with_opacity
 
@@ -67,6 +68,7 @@ def order_figure(
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
         if side.mean[0] < 10.0 ** _EXCESS[0]:
             below: Look = {"xref": "x", "yref": "y", "xanchor": "left", "yanchor": "bottom", "xshift": 6}
+            below["yshift"] = LABEL_HEIGHT * len(chart.notes)  # above that of the other
             chart.write(f"↓ {short_number(side.mean[0])}", place(found.p_norm[0]), _EXCESS[0], ink, 13, **below)
     nothing, least = "nothing learned", "lower bound in the ball, hardest data"
     _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dash")

@@ -13,7 +13,7 @@ from .theorems import theorem
 
 LABEL_HEIGHT = 17  # px of a line of text beside a curve
 _LETTER = 6.0  # px, the mean of a line of text
-_DRAWING = 400.0  # px, the width of a drawing on a laptop
+_DRAWING = 346.0  # px, the narrowest drawing that has labels; in a wider one all of them have more room
 _STEP = 4.0  # px between the points at which a curve is looked at
 _FAR = 5.0  # px: a label that would be moved farther from its curve's end stands inside
 _SIDES = np.array([(across, up) for across in (0, -1, 1) for up in (0, -1, 1)][1:])
@@ -33,13 +33,14 @@ class Curve:
 @dc.dataclass(frozen=True, eq=False)
 class Label:
     """What a curve is called, or the band between it and the curve `down_to`; layer: the kind of a bound with its
-    theorem, or ""."""
+    theorem, or "". at_cursor: whether it moves with the cursor, so that no other label may give way to it."""
 
     curve: Curve
     text: str
     colour: str
     layer: str = ""
     down_to: Curve | None = None
+    at_cursor: bool = False
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def place_labels(
     """
     placed = []
     for axis, made in axes.items():
-        size, ends = sizes[axis], _ends(labels, axis, made, sizes[axis])
+        size, ends = sizes[axis], _ends([it for it in labels if not it.at_cursor], axis, made, sizes[axis])
         drawing = _Drawing([it for it in curves if it.axis == axis], across, made, size)
         drawing.keep_off([it for it in notes if (it["xref"], it["yref"]) == ("x", axis)])
         early = [end for end in ends if drawing.has_end_of(end.label.curve)]
@@ -96,6 +97,8 @@ def place_labels(
             place = {"yref": axis, "align": "left", "yanchor": "middle", "xshift": 6, "yshift": centre - end.pixel}
             words = note(end.text, x=1, y=at, colour=end.label.colour, size=13, **place)
             placed.append(words | _named(end.label.layer))
+        moving = [drawing.beside(it) for it in labels if it.at_cursor and it.curve.axis == axis]
+        placed += [it for it in moving if it]
     return placed
 
 

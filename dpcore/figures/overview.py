@@ -11,7 +11,7 @@ from ..mechanisms import mechanism_class
 from ..mechanisms.base import Family
 from .chart import Chart
 from .figure import Figure
-from .style import Look, Theme, plain_number, short_number, with_opacity
+from .style import Look, Theme, note, plain_number, short_number, with_opacity
 from .theorems import constants
 
 _LEAST_TOP = 0.1  # of the axis of excess risk, which is doubled until it ends above "learns nothing"
@@ -54,18 +54,21 @@ def price_figure(
     chart.curve(excess.x, excess["mean"], main, "measured", label="measured", width=3)
     if math.isfinite(nothing):
         chart.level(budgets, nothing, chart.muted, "learns nothing", label="learns nothing", dash="dash")
-    for row in excess[excess.x == epsilon].itertuples():
+    for row in excess.itertuples():
         mean, floor = min(float(row.mean), top), min(float(row.noiseless), top)
-        bar: Look = {"type": "line", "xref": "x", "yref": "y", "x0": epsilon, "x1": epsilon, "layer": "below"}
-        chart.shapes.append(bar | {"y0": 0.0, "y1": floor, "line": {"color": chart.muted, "width": 9}})
-        chart.shapes.append(bar | {"y0": floor, "y1": mean, "line": {"color": main, "width": 9}})
-        left, shift = ("right", -14) if epsilon > 2.0 else ("left", 14)  # within a phone's chart
+        left, shift = ("right", -14) if row.x > 2.0 else ("left", 14)  # within a phone's chart
         costs = row.mean - row.noiseless, row.noiseless
         noise, kept = (f"{short_number(100 * max(each, 0.0) / nothing)}%" for each in costs)
-        words = f"<b>{'↑ ' if row.mean > top else ''}noise {noise}</b><br>floor {kept}"
+        told = f"<b>{'↑ ' if row.mean > top else ''}noise {noise}</b><br>floor {kept}"
         place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "bottom", "yshift": 16}
-        paper = with_opacity(chart.paper, 0.85)
-        chart.write(words, math.log10(epsilon), min(mean, 0.7 * top), main, 13, align="left", bgcolor=paper, **place)
+        place |= {"align": "left", "bgcolor": with_opacity(chart.paper, 0.85)}
+        words = note(told, x=math.log10(row.x), y=min(mean, 0.7 * top), colour=main, size=13, **place)
+        chart.elsewhere.append(words)
+        if row.x == epsilon:
+            chart.notes.append(words)
+            bar: Look = {"type": "line", "xref": "x", "yref": "y", "x0": epsilon, "x1": epsilon, "layer": "below"}
+            chart.shapes.append(bar | {"y0": 0.0, "y1": floor, "line": {"color": chart.muted, "width": 9}})
+            chart.shapes.append(bar | {"y0": floor, "y1": mean, "line": {"color": main, "width": 9}})
     here = excess[(excess.x == epsilon) & (excess["mean"] <= top)]
     chart.dot(here.x, here["mean"], main)
     diamond: Look = {"color": chart.paper, "symbol": "diamond", "size": 9, "line": {"color": main, "width": 2}}

@@ -131,7 +131,8 @@ def _by_people(found: AgainstN, state: SparseState) -> str:
             f"{share(found.private.measured.mean[k], found.nothing[k], LEARNED)}"
         )
         return "; ".join([text, *parts]) + "."
-    return f"With more records, {', '.join(parts)}."
+    *most, last = parts
+    return f"With more records, {', '.join(most)}{' and ' if most else ''}{last}."
 
 
 def _moves(slope: float) -> str:
@@ -154,12 +155,12 @@ def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
 
 def _by_columns(found: AgainstP, state: SparseState) -> str:
     k, whole = nearest(found.x, state.p), found.whole
-    far = 0 if 2 * k >= len(found.x) else -1  # the other end of the axis
+    far = 0 if 2 * k >= len(found.x) else len(found.x) - 1  # the other end of the axis
     mean, nothing = found.private.measured.mean, found.nothing
-    more = abs(mean[k] / nothing[k] - mean[far] / nothing[far])
-    answer = "Hardly" if more < _HARDLY else "Yes"
+    few, many = ((mean / nothing)[at] for at in sorted((k, far)))
+    answer = "**Hardly**: at" if many - few < _HARDLY else "**Yes**: at"
     text = (
-        f"**{answer}**: at ε = {state.epsilon:g} private Frank-Wolfe, one vertex a "
+        f"{answer if few < 0.995 else 'At'} ε = {state.epsilon:g} private Frank-Wolfe, one vertex a "
         f"step, costs **{share(mean[k], nothing[k], LEARNED)}** among "
         f"**{state.p:,} columns**, {share(mean[far], nothing[far])} among {found.x[far]:,.0f}"
     )
@@ -190,10 +191,11 @@ def caption(found: Excesses, state: SparseState) -> str:
 
 def path_caption(walked: Path) -> str:
     """One run in words."""
-    missed = int((~walked.right).sum())
+    missed, steps = int((~walked.right).sum()), walked.plan.steps
+    wrong = f"choice{'s' * (steps != 1)} {'has' if missed == 1 else 'have'} the wrong column or sign"
     return (
         f"One run finds {walked.found} of {np.count_nonzero(walked.truth)} relevant columns with their sign; {missed} "
-        f"of its T − 1 = {walked.plan.steps} choices have the wrong column or sign."
+        f"of its T − 1 = {steps} {wrong}."
     )
 
 

@@ -26,7 +26,7 @@ from dpcore.studies.geometry.noise import BallPicture, MeanErrors
 from dpcore.studies.geometry.table_1 import Row
 from pages.ui.chips import chips_beside
 from pages.ui.html import readable
-from pages.ui.numbers import cost, nearest, rate, rounded, worded
+from pages.ui.numbers import LEARNED, cost, nearest, rate, rounded, share, worded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, informative_from, lower_verdict, verdict
@@ -155,9 +155,9 @@ def people_takeaway(found: ExcessByN, state: GeometryState) -> str:
     if found.reasons[k]:
         return f"**Nothing is released**: {readable(found.reasons[k])}."
     measured, bound, _ = found.exponents
-    lost = cost(found.private.mean[k], found.nothing)
-    text = f"At {state.words} and n = {found.n[k]:,.0f} one pass loses **{lost} of what can be learned**."
-    if measured is not None and measured >= 0.0:
+    lost = share(found.private.mean[k], found.nothing, LEARNED)
+    text = f"At {state.words} and n = {found.n[k]:,.0f} one pass loses **{lost}**."
+    if measured is not None and measured > -0.005:  # n^0.00
         return f"{text} The loss does not fall with n here."
     if measured is not None and bound is not None:
         return f"{text} The loss falls like **{rate(measured)}**, its upper bound like {rate(bound)}."

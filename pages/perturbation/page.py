@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import streamlit as st
+
 import dpcore
 from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.figure import Figure
@@ -19,6 +21,7 @@ from pages.ui.html import plain
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, defaults_of, norm_of, pick_source, sizes_of, switch
+from pages.ui.set_controls import set_controls
 from pages.ui.sidebar import Controls, sidebar
 from pages.ui.verdict import hardest_line
 
@@ -32,8 +35,13 @@ REPETITIONS = 50
 page = Page("Where should the noise go: the output, the objective, or every gradient?")
 with page.pickers:
     source, size = pick_source("records", also=(words.HARDEST,))
-    place = switch("Bounds of", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
+    bounds = st.empty()
     noise = switch("Noise", NOISES, "gaussian", key="noise")
+places = [place for place in OVERVIEW if place != "gradient" or noise == "gaussian"]
+if st.session_state.get("place", DEFAULT_PLACE) not in places:
+    set_controls({"place": DEFAULT_PLACE})
+with bounds:
+    place = switch("Bounds of", places, DEFAULT_PLACE, key="place")
 controls = sidebar(
     sample_sizes=sizes_of(source, size, MOST_RECORDS),
     default_n=size,

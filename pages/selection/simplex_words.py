@@ -22,6 +22,7 @@ LOSS = "huber"
 ON = {"training": "training records", "fresh": "fresh records"}
 _WHERE = {"training": "", "fresh": " on fresh records"}
 FORMULA = text_beside(__file__, "simplex_formula.md")
+_CLEARLY = 0.8  # of what the fewest and the most draws cost: then those at the cursor are neither few nor many
 
 
 def arguments(controls: Controls, *left_out: str) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
     others = [
         f"{_draws(made.m[at], 'draw')}{_cost(made.m[at]) * (at in ends[:1])} {share(mean[at], nothing)}" for at in ends
     ]
-    best = len(ends) == 2 and mean[k] < min(mean[ends])
+    best = len(ends) == 2 and mean[k] < _CLEARLY * min(mean[ends])
     answer = "**Neither few nor many**: at" if best else "At"
     return (
         f"{answer} ε = {made.epsilon:g}, **{draws}** from {made.p:,} columns{_cost(m)} "
@@ -102,7 +103,8 @@ def support_caption(release: Support) -> str:
     """The columns that the draws hit and miss."""
     found, there = int(((release.drawn > 0) & (release.truth > 0)).sum()), int((release.truth > 0).sum())
     wasted = 100 * (1.0 - float(release.drawn[release.truth > 0].sum()))
-    return f"The draws hit {found} of the {there} columns that matter; {wasted:.0f}% of them fall on others."
+    most = "nearly all" if found and wasted >= 99.5 else f"{wasted:.0f}%"
+    return f"The draws hit {found} of the {there} columns that matter; {most} of them fall on others."
 
 
 def columns_caption(by_p: ExcessByColumns) -> str:

@@ -47,7 +47,8 @@ def takeaway(play: Play | None, curve: RegretCurve, plain: RegretCurve, state: S
             f"{amount(float(plain.least[k]))}, this one {amount(regret)} at ε = {state.epsilon:g}."
         )
     free = float(plain.expected[k])
-    times = f"**{rounded(regret / free, 2)} times as much** as" if regret > 1.05 * free else "**no more** than"
+    more = "**no more**" if amount(regret) == amount(free) or regret < free else "**hardly more**"
+    times = f"**{rounded(regret / free, 2)} times as much** as" if regret > 1.05 * free else f"{more} than"
     return (
         f"At ε = {state.epsilon:g} the private learner loses {times} one without privacy: regret {amount(regret)} "
         f"against {amount(free)}; a blind choice loses {amount(float(curve.nothing[k]))}."

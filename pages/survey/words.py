@@ -49,10 +49,11 @@ def _kept(share: float) -> str:
 def points(share: float) -> str:
     """A difference of shares, with two digits.
 
-    >>> points(0.1953), points(0.0125), points(0.0004)
-    ('20 points', '1.2 points', '0.04 points')
+    >>> points(0.1953), points(0.01), points(0.0004)
+    ('20 points', '1 point', '0.04 points')
     """
-    return f"{rounded(100 * share, 2)} points"
+    shown = rounded(100 * share, 2)
+    return f"{shown} point{'s' * (shown != '1')}"
 
 
 def _people(count: int) -> str:

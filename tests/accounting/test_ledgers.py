@@ -96,3 +96,5 @@ def test_laplace_releases_cost_no_less_than_is_told():
     for k, told, found in zip(times, basic.epsilon, exact.epsilon, strict=True):
         assert k * Fraction(0.1) <= Fraction(told) <= k * Fraction(0.1) * (1 + Fraction(1, 2**51))
         assert laplace_losses(0.1, k).delta(np.array([found]))[0] <= one.delta
+    basic, _, exact = releases_of("laplace", Budget(10.0, 1e-10), (1_000,))  # more delta is left by rounding than asked
+    assert exact.epsilon == pytest.approx(basic.epsilon, rel=1e-12)

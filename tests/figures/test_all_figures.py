@@ -99,6 +99,10 @@ def test_a_move_of_the_cursor_changes_marks_at_the_cursor_only():
             same = before.type == after.type and np.array_equal(before.y, after.y, equal_nan=True)
             assert same or (before.mode == "markers" and before.hoverinfo == "skip"), (name, before.name)
         assert one.layout.yaxis == other.layout.yaxis, name
+        words = [[it.to_plotly_json() for it in figure.layout.annotations] for figure in (one, other)]
+        moved = [it for it in [*words[0], *words[1]] if not (it in words[0] and it in words[1])]
+        at = [next(it["x"] for it in each if it.get("name") == "cursor") for each in words]
+        assert [it["text"] for it in moved if it["xref"] != "x" or it["x"] not in at] == [], f"{name}: labels jump"
         lines = [[shape.x0 for shape in figure.layout.shapes if shape.name == "cursor"] for figure in (one, other)]
         assert lines[0] and lines[0][0] != lines[1][0], name
 
@@ -133,6 +137,17 @@ def test_labels_keep_apart_and_a_phone_has_a_legend_in_their_place():
         if narrow.get("showlegend"):
             assert narrow["margin"]["b"] > layout.margin.b and narrow["margin"]["r"] <= layout.margin.r, name
             figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
+
+
+def test_labels_inside_the_narrowest_drawing_are_not_cut():
+    inside = {"xref": "x", "xanchor": "center", "yanchor": "middle"}
+    for name, figure in drawn().items():
+        notes = [it for it in figure.layout.annotations if {key: it[key] for key in inside} == inside]
+        for it in notes if not name.startswith("regions") else ():
+            low, high = figure.layout.xaxis.range
+            centre = (it.x - low) / (high - low) * 346 + (it.xshift or 0)
+            half = 3.0 * max(map(len, it.text.split("<br>")))
+            assert half - 1e-6 <= centre <= 346 - half + 1e-6, (name, it.text)
 
 
 def test_what_claims_no_privacy_says_none():

@@ -61,6 +61,13 @@ def test_orders_beyond_l2_are_of_the_view_against_n_alone():
     assert "box" in said(open_page(view="n", p_norm="∞", p=8))
 
 
+def test_a_loss_of_more_than_there_is_to_learn_is_no_percentage():
+    here = words.GeometryState(n=500, p=8, lam="auto", m="auto", name="1.5", **BUDGET | {"epsilon": 0.01})
+    found = excess_by_n.excess_against_n(1.5, d=8, runs=4, ns=(500, 1_000), **here.budget)
+    assert found.private.mean[0] > 1.1 * found.nothing
+    assert "one pass loses **more than there is to learn**." in words.people_takeaway(found, here)
+
+
 @pytest.mark.parametrize("name", ["1.5", "2"])
 def test_against_n_one_pass_beside_its_bound(name):
     page = open_page(view="n", p_norm=name, p=16, n=10_000)

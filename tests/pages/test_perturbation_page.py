@@ -208,6 +208,11 @@ def assert_between_bounds(table):
     assert (rows.lower_bound < rows["mean"]).all()
 
 
+def test_gamma_noise_has_no_bounds_of_gradient_perturbation():
+    page = open_page(noise="gamma", place="gradient")
+    assert not page.exception and page.session_state["place"] == "objective"
+
+
 def test_pure_noise_has_two_places_and_says_why():
     page = open_page(noise="gamma")
     assert "Gradient perturbation is missing" in captions(page)

@@ -47,6 +47,10 @@ def test_the_default_state_shows_the_valley_without_a_click():
     )
 
 
+def test_draws_that_cost_hardly_less_than_the_most_are_many():
+    assert said(open_page(on="fresh", n=2_000, p=32, m=5_000)).startswith("At ε = 1, 5,000 random draws")
+
+
 def test_draws_that_lose_more_than_there_is_to_learn_stand_beside_those_that_leave_something():
     mean, nothing = (made := valley()).training.mean, made.nothing["training"]
     assert said(open_page(m=1)) == (
@@ -125,6 +129,11 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
         f"regret {amount(lost)} against {amount(free)}; a blind choice loses {amount(blind)}."
     )
     assert f"the best arm; the learner gives it {100 * play.trust[-1]:.0f}% of its weight." in captions(page)
+
+
+def test_a_regret_that_is_a_little_larger_is_not_called_no_more():
+    page = open_page(tab="streaming", adversary="adaptive", epsilon=10.0, delta=1e-3, steps_of_stream=5_000)
+    assert "loses hardly more than one without privacy: regret 126 against 120;" in said(page)
 
 
 def test_where_nothing_can_be_learned_of_the_arms_the_sentence_says_so():

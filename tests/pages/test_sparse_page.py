@@ -1,6 +1,7 @@
 """The page Dimension, view Sparse model: sentences, bounds, and the hardest data."""
 
 import dataclasses as dc
+import re
 
 import numpy as np
 import pytest
@@ -41,6 +42,15 @@ def test_the_default_state_says_what_columns_cost_and_what_they_cost_with_noise_
     walked = curves.path(SETTING, n=10_000, p=65_536, T="bound")
     assert tells(captions(page), f"finds {walked.found} of 4 relevant", f"T − 1 = {walked.plan.steps} choices")
     assert len(charts(page)) == 2
+
+
+@pytest.mark.parametrize("state", [{"n": 2_000, "T": 96, "epsilon": 0.1}, {"n": 2_000, "T": 6, "epsilon": 0.015}])
+def test_where_nothing_is_learned_columns_neither_hurt_nor_do_not(state):
+    assert said(open_page(p=1_024, **state)).startswith(f"At ε = {state['epsilon']:g} private Frank-Wolfe")
+
+
+def test_a_single_choice_is_no_plural():
+    assert re.search(r"(1 of its T − 1 = 1 choice has|0 of its T − 1 = 1 choice have)", captions(open_page(T=2, p=128)))
 
 
 def test_against_T_the_cursor_stands_in_the_valley():
