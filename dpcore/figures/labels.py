@@ -229,7 +229,7 @@ class _Drawing:
         room[~within] = 0.0
         if not label.down_to:
             room[_distances(centres, own, half) < _OWN] = 0.0
-        if not (room >= _OTHERS).any():
+        if not (room >= (_OWN if label.at_cursor else _OTHERS)).any():  # it has one place only, and is needed there
             return None
         best = len(room) - 1 - int(np.argmax(room[::-1]))  # of several the one farthest to the right
         self.taken.append((centres[best], half))
