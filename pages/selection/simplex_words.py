@@ -77,7 +77,7 @@ def _cost(m: float) -> str:
 
 def verdict_of(made: Valley, on: On, m: int) -> str:
     """The upper bound along m."""
-    return verdict(made.m, [("", made.measured(on).mean, made.bound(on))], made.nothing[on], m, "m")
+    return verdict(made.m, [("", made.measured(on).mean, made.bounds[on])], made.nothing[on], m, "m")
 
 
 def caption(made: Valley, on: On) -> str:

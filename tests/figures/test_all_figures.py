@@ -212,7 +212,7 @@ def numbers() -> dict[str, dict[str, object]]:
             "noise in the whole gradient, mean": columns.whole.measured.mean,
             "nothing learned, θ = 0": columns.nothing,
         },
-        "draws, fresh": {"measured mean": free.fresh.mean, "upper bound": free.bound("fresh")},
+        "draws, fresh": {"measured mean": free.fresh.mean, "upper bound": free.bounds["fresh"]},
         "draws, training": {
             "measured mean": fixed.training.mean,
             "hardest records known": pictures.hard_draws().mean,

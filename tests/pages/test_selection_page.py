@@ -105,7 +105,7 @@ def test_the_bound_is_taken_apart_from_the_chart_s_number_to_the_chart_s_bound()
     chain = excess_by_draws.proof(
         **DEFAULT, lam="auto", m=m, repetitions=LIVE, ms=tuple(sorted({*excess_by_draws.MS, m}))
     )
-    ends = made.training.mean[k], made.training.se[k], made.bound("training")[k]
+    ends = made.training.mean[k], made.training.se[k], made.bounds["training"][k]
     assert (chain.steps[0].value, chain.steps[0].se, chain.steps[-1].value) == pytest.approx(ends, rel=1e-6)
     assert proof_caption(chain) in captions(open_page(beside=PROOF))
 

@@ -44,21 +44,20 @@ def huber(z, y, h=0.5):
 
 
 @pytest.mark.parametrize("loss", ["huber", "squared"])
-def test_terms_and_bounds_are_those_of_the_mechanism(loss):
+def test_bounds_are_those_of_the_mechanism(loss):
     made = valley_of(**(SMALL | {"loss": loss}), lam="auto", repetitions=2, ms=(1, 4, 30))
     split = records.load("synthetic_mixture", 400, 12, 3)
     L = {"huber": 1.0, "squared": 2.0 * (1.0 + 1.25)}[loss]
     for k, m in enumerate((1, 4, 30)):
         lam = made.lam[k]
-        assert made.sampling[k] == pytest.approx(min(L / math.sqrt(m), 2.0 / (2 * m)))
-        assert made.bias[k] == pytest.approx(lam * math.log(12))
-        assert made.stability[k] == pytest.approx(2 * L**2 / (400 * lam))
+        training = min(L / math.sqrt(m), 2.0 / (2 * m)) + lam * math.log(12)
+        assert made.bounds["training"][k] == pytest.approx(training, rel=1e-4)
+        assert made.bounds["fresh"][k] == pytest.approx(training + 2 * L**2 / (400 * lam), rel=1e-4)
         mechanism = SimplexSampling(m=m)
         plan = mechanism.calibrate(Spec(loss, 400, 12, lam, split.domain, set="simplex"), Budget(1.0, 1e-6))
         for on, quantity in (("training", "excess_empirical_risk"), ("fresh", "excess_population_risk")):
             (bound,) = [b for b in mechanism.bounds(plan) if (b.quantity, b.form) == (quantity, "upper")]
-            assert made.bound(on)[k] == pytest.approx(bound.value, rel=1e-4)
-            assert made.bound(on)[k] <= bound.value
+            assert made.bounds[on][k] == bound.value
 
 
 @pytest.mark.parametrize("lam", ["auto", 0.02])
@@ -68,11 +67,11 @@ def test_measured_means_stay_below_their_bounds(lam, loss):
     made = valley_of(n=1_000, p=64, epsilon=1.0, delta=1e-6, loss=loss, lam=lam, seed=1, repetitions=40)
     for on in ("training", "fresh"):
         measured = made.measured(on)
-        assert (measured.mean <= made.bound(on) + SE * measured.se).all()
+        assert (measured.mean <= made.bounds[on] + SE * measured.se).all()
         assert np.isfinite(measured.mean).all()
     assert made.reasons == ("",) * 16
     assert (made.training.noiseless >= -PRECISE).all()  # F* is a minimum
-    assert (made.training.noiseless <= made.bias).all()
+    assert (made.training.noiseless <= made.bounds["training"]).all()
 
 
 def test_there_is_a_valley():
@@ -80,8 +79,6 @@ def test_there_is_a_valley():
     mean, se, best = made.training.mean, made.training.se, int(np.argmin(made.training.mean))
     assert mean[best] + SE * se[best] < mean[0] - SE * se[0]
     assert mean[best] + SE * se[best] < mean[-1] - SE * se[-1]
-    assert made.best_by_bound("training") == made.m[np.argmin(made.sampling + made.bias)]
-    assert made.best_by_bound("fresh") == made.m[np.argmin(made.sampling + made.bias + made.stability)]
 
 
 def test_what_is_affordable_is_what_costs_at_most_epsilon():
@@ -91,9 +88,6 @@ def test_what_is_affordable_is_what_costs_at_most_epsilon():
         assert spent == pytest.approx(min(m * eta, zcdp_epsilon(m * eta**2 / 8, 1e-6)), rel=1e-6)
         assert affordable == (spent <= 1.0)
     assert (np.diff(made.spent_epsilon) > 0).all()
-    dear = dc.replace(made, affordable=np.arange(16) < 3)
-    assert dear.best_by_bound("training") == made.m[np.argmin(made.bound("training")[:3])]
-    assert dc.replace(made, affordable=np.zeros(16, bool)).best_by_bound("fresh") is None
 
 
 def test_a_lam_of_its_own_makes_every_m_affordable_and_costs_nearly_all():
@@ -185,8 +179,7 @@ def test_what_a_mechanism_refuses_is_a_reason_and_no_crash():
     assert by_p.sampling_reasons == ("",) and by_p.sampling.mean[0] > 0
     made = valley_of(**(SMALL | {"loss": "hinge"}), lam="auto", repetitions=2)
     assert all("second derivative" in reason for reason in made.reasons)
-    assert np.isnan(made.training.mean).all() and np.isnan(made.bound("fresh")).all() and not made.affordable.any()
-    assert made.best_by_bound("training") is None
+    assert np.isnan(made.training.mean).all() and np.isnan(made.bounds["fresh"]).all() and not made.affordable.any()
     with pytest.raises(NotApplicable, match="second derivative"):
         support_of(**(SMALL | {"loss": "hinge"}), lam="auto", m="auto")
 
@@ -203,7 +196,7 @@ def test_a_solver_that_gives_up_is_a_reason_at_its_points_alone(monkeypatch):
     made = valley_of(**SMALL, lam="auto", repetitions=2)
     failed = np.array([reason == "rounding" for reason in made.reasons])
     assert (failed == (made.lam < 0.1)).all() and failed.any() and not failed.all()
-    assert (np.isnan(made.training.mean) == failed).all() and np.isfinite(made.bound("training")).all()
+    assert (np.isnan(made.training.mean) == failed).all() and np.isfinite(made.bounds["training"]).all()
     monkeypatch.setattr(excess_by_draws, "minimise_entropic", lambda *a, **k: gives_up(a[0], a[1], 0.0))
     assert np.isnan(valley_of(**SMALL, lam=0.3, repetitions=2).fresh.mean).all()
 

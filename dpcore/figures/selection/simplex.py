@@ -29,7 +29,7 @@ def draws_figure(
     """
     chart = Chart(theme, height, "m")
     colour = chart.colours["sampling"]
-    measured, bound = valley.measured(on), valley.bound(on)
+    measured, bound = valley.measured(on), valley.bounds[on]
     nothing, floor = valley.nothing[on], 10.0 ** _WINDOW[0]
     if on == "training":
         chart.proved(valley.m, measured.noiseless, valley.proved, colour, floor=floor)

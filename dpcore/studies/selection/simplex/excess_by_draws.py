@@ -21,8 +21,6 @@ from ....experiments.summary import Summary, measured_of
 from ....mechanisms.plan import Plan
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, draws_excess, sampled_models
 from ....solvers import minimise_entropic
-from ....theory import erm
-from ....theory import sampling_and_regret as theory
 from .data import minimum_of, risks_of, spec_of, split_of, stored_columns
 
 MS = (1, 2, 3, 5, 8, 13, 20, 32, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
@@ -37,7 +35,7 @@ class Valley:
     """Excess risk against the number of draws m, with what is proved of it; all arrays are [K].
 
     m: the numbers of draws. lam: of each; eta: the privacy cost of one draw; spent_epsilon: of all m, at the requested
-    delta. sampling, bias, stability: the terms of the bounds. affordable: whether m draws cost at most the requested
+    delta. bounds: the mechanism's on the mean excess. affordable: whether m draws cost at most the requested
     budget. training, fresh: what was measured; proved: at most this is the mean on the training records, and at least
     what it is before the draws; nothing: of the uniform mixture, which has learned nothing. reasons: why
     a point has no values, "" where it has some. lam_is_free: each m has a lam of its own. stored: the columns that are
@@ -48,9 +46,7 @@ class Valley:
     lam: Array
     eta: Array
     spent_epsilon: Array
-    sampling: Array
-    bias: Array
-    stability: Array
+    bounds: dict[On, Array]
     affordable: np.ndarray
     training: Summary
     fresh: Summary
@@ -65,16 +61,6 @@ class Valley:
 
     def measured(self, on: On) -> Summary:
         return self.training if on == "training" else self.fresh
-
-    def bound(self, on: On) -> Array:
-        """Bound on the mean excess, [K]: two terms on the training records, three on fresh ones."""
-        return self.sampling + self.bias + (self.stability if on == "fresh" else 0.0)
-
-    def best_by_bound(self, on: On) -> int | None:
-        """The affordable m of the grid with the smallest bound; None where no m is affordable."""
-        bound = self.bound(on)
-        open_to_us = self.affordable & np.isfinite(bound)
-        return int(self.m[np.argmin(np.where(open_to_us, bound, np.inf))]) if open_to_us.any() else None
 
 
 def valley(
@@ -99,8 +85,8 @@ def valley(
     Raises ValueError for arguments outside their ranges.
 
     >>> made = valley(n=500, p=8, epsilon=1.0, delta=1e-6, loss="huber", lam="auto", seed=0, repetitions=4)
-    >>> bool((made.training.mean < made.bound("training")).all()), made.best_by_bound("training")
-    (True, 8)
+    >>> bool((made.training.mean < made.bounds["training"]).all())
+    True
     """
     if isinstance(lam, str) and lam != "auto":
         raise ValueError(f"lam must be a number or 'auto', got {lam!r}")
@@ -108,8 +94,8 @@ def valley(
     budget, stored = Budget(epsilon, delta), stored_columns(n, p)
     spec = spec_of(loss, split_of(n, p, stored, seed), lam)
     plans = [_plan(SimplexSampling(m=m), spec, budget) for m in ms]
-    lams, eta, spent, sampling, bias, stability = np.array(
-        [[math.nan] * 6 if isinstance(plan, str) else _terms(plan) for plan in plans]
+    lams, eta, spent, over_training, over_fresh = np.array(
+        [[math.nan] * 5 if isinstance(plan, str) else _costs(plan) for plan in plans]
     ).T
     draws = tuple(
         (m, None if isinstance(plan, str) else float(plan.spec.lam)) for m, plan in zip(ms, plans, strict=True)
@@ -120,9 +106,7 @@ def valley(
         lam=lams,
         eta=eta,
         spent_epsilon=spent,
-        sampling=sampling,
-        bias=bias,
-        stability=stability,
+        bounds={"training": over_training, "fresh": over_fresh},
         affordable=np.array([isinstance(plan, Plan) and plan.spent <= budget for plan in plans]),
         training=training,
         fresh=fresh,
@@ -159,17 +143,15 @@ def _plan(mechanism: SimplexSampling, spec: Spec, budget: Budget) -> Plan | str:
         return str(error)
 
 
-def _terms(plan: Plan) -> list[float]:
-    """lam, eta, spent epsilon, and the three terms of the bounds."""
-    loss, lam, R = get_loss(plan.spec.loss), float(plan.spec.lam), plan.spec.domain.R
-    L, c, event = loss.lipschitz(plan.spec), loss.curvature_bound, plan.ledger[0]
+def _costs(plan: Plan) -> list[float]:
+    """lam, eta, spent epsilon, and the bounds on training and on fresh records."""
+    upper = {each.quantity: each.value for each in plan.mechanism.bounds(plan) if each.form == "upper"}
     return [
-        lam,
-        2.0 * event.sensitivity / event.scale,
+        float(plan.spec.lam),
+        2.0 * plan.ledger[0].sensitivity / plan.ledger[0].scale,
         plan.spent.epsilon,
-        theory.sampling_excess(L, c, R, plan.steps),
-        theory.entropy_bias(lam, plan.spec.p),
-        erm.stability(L, R, plan.spec.n, lam),
+        upper["excess_empirical_risk"],
+        upper["excess_population_risk"],
     ]
 
 
